@@ -14,7 +14,7 @@ from culvert.errors import NotPossible
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.streams.udp_stream import UdpTrial
 from culvert.measurements.tunnel import reconnect
-from culvert.measurements.tunnel.events import Event, Happening, happening, roamed
+from culvert.measurements.tunnel.events import Event, EventAction, action_for, roamed
 from culvert.measurements.tunnel.reconnect import Reconnect, ReconnectParameters
 from culvert.measurements.tunnel.stream import lost_packets
 from culvert.probe.results import UdpSource, UdpSunk
@@ -68,10 +68,10 @@ def test_what_the_kernel_refused_is_lost(
     assert lost == max(packets + sum(refused.values()) - (arrived - duplicates), 0)
 
 
-class Nothing(Happening):
+class Nothing(EventAction):
     """An event of no consequence."""
 
-    def happen(self, session: Session) -> None: ...
+    def cause(self, session: Session) -> None: ...
 
 
 def measure(
@@ -79,7 +79,7 @@ def measure(
 ) -> Outcome:
     monkeypatch.setattr(reconnect, "LEAD_S", 0)
     monkeypatch.setattr(Nothing, "tail_s", 0)
-    monkeypatch.setattr(reconnect, "happening", lambda *_, **__: Nothing())
+    monkeypatch.setattr(reconnect, "action_for", lambda *_, **__: Nothing())
     answered = {"first_sent_ns": 1, "answered_ns": 2, "attempts": 3}
     sunk = {"packets": arrived, "bytes": 56 * arrived}
     capture = {"capture": SEEN | seen}
@@ -122,7 +122,7 @@ def test_the_baseline_has_nothing_to_restart_to_rekey_or_to_roam() -> None:
     made.vpn.processes = {"a": [], "b": []}
     for event in (Event.RESTART_SELF, Event.RESTART_PEER, Event.REKEY, Event.ROAM):
         with pytest.raises(NotPossible) as caught:
-            happening(event, silence_s=1).happen(made)
+            action_for(event, silence_s=1).cause(made)
         assert caught.value.remedy
 
 

@@ -60,10 +60,10 @@ def packet_sockets(node: Node) -> int:
 
 def look(session: Session, view: View, body: Callable[[], object]) -> Captured:
     """What is seen from node a's end while the body runs."""
-    sighting = session.outside.begin("a", view, record=1000, snaplen_record=64)
-    sighting.ready()
+    capture = session.outside.begin("a", view, record=1000, snaplen_record=64)
+    capture.ready()
     body()
-    return sighting.end()
+    return capture.end()
 
 
 def ask(session: Session) -> None:
@@ -213,8 +213,8 @@ def test_a_recording_that_cannot_be_read_is_named(
 
 def test_a_sample_is_one_of_so_many(session: SessionFactory) -> None:
     made = session("none")
-    sighting = made.outside.begin("a", View.TOWARDS, sample_one_in=8)
-    sighting.ready()
+    capture = made.outside.begin("a", View.TOWARDS, sample_one_in=8)
+    capture.ready()
     with made.watch(sample_one_in=1) as watched:
         made.b.call(
             "udp_source",
@@ -226,7 +226,7 @@ def test_a_sample_is_one_of_so_many(session: SessionFactory) -> None:
             duration_s=0.2,
             **made.marks,
         )
-    seen, all_of_them = sighting.end(), watched.nodes["a"].captured
+    seen, all_of_them = capture.end(), watched.nodes["a"].captured
     assert 3000 < all_of_them.canary_hits <= 4000
     assert all_of_them.canary_hits / 16 < seen.canary_hits < all_of_them.canary_hits / 4
 

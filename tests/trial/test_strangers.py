@@ -89,11 +89,11 @@ def opened(stack: ExitStack, text: str, link: LinkSpec) -> Session:
 
 def seen(session: Session, body: Callable[[], object]) -> Captured:
     """What node a sends while marked packets cross the tunnel, and afterwards the body runs."""
-    sighting = session.outside.begin("a", View.SENT, record=0)
-    sighting.ready()
+    capture = session.outside.begin("a", View.SENT, record=0)
+    capture.ready()
     echo_marked(session)
     body()
-    return sighting.end()
+    return capture.end()
 
 
 def failed(session: Session, captured: Captured, corruption: float = 0.0) -> dict[str, str]:

@@ -45,14 +45,14 @@ def send_canary(session: Session) -> list[Check]:
 
     For the baseline the canary must be found (the capture can see), for a VPN it must not.
     """
-    sightings = session.outside.begin_all_sent(snaplen=SNAPLEN * 4, record=0)
+    captures = session.outside.begin_all_sent(snaplen=SNAPLEN * 4, record=0)
     relays, inside = session.look_at_relays(), session.look_inside_relay()
-    for sighting in (*sightings.values(), *relays.values(), *inside.values()):
-        sighting.ready()
+    for capture in (*captures.values(), *relays.values(), *inside.values()):
+        capture.ready()
     sent, received = _echoed(session)
-    captured = {where: sighting.end() for where, sighting in sightings.items()}
-    at_relays = {name: sighting.end() for name, sighting in relays.items()}
-    inside_relay = {name: sighting.end() for name, sighting in inside.items()}
+    captured = {where: capture.end() for where, capture in captures.items()}
+    at_relays = {name: capture.end() for name, capture in relays.items()}
+    inside_relay = {name: capture.end() for name, capture in inside.items()}
     crossed = Check(
         "the tunnel carries packets",
         received > 0,

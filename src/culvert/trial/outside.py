@@ -67,7 +67,7 @@ def _message(kind: OuterMessage) -> dict[str, object]:
     }
 
 
-class Sighting(ABC):
+class Capture(ABC):
     """A capture that is running."""
 
     @abstractmethod
@@ -80,7 +80,7 @@ class Sighting(ABC):
 
 
 @dataclass
-class _ByCapture(Sighting):
+class _ByCapture(Capture):
     task: Task
     node: str
 
@@ -93,7 +93,7 @@ class _ByCapture(Sighting):
 
 
 @dataclass
-class _ByWire(Sighting):
+class _ByWire(Capture):
     witness: Witness
     name: str
     file: Path
@@ -135,7 +135,7 @@ class Outside:
         """The witness of the link at that node; None if the link is no wire."""
         return self._lab.witness(self._node(name))
 
-    def begin(self, name: str, view: View, *, sample_one_in: int = 1, **kept: int) -> Sighting:
+    def begin(self, name: str, view: View, *, sample_one_in: int = 1, **kept: int) -> Capture:
         """Begin to capture packets at that node's end of the link.
 
         ``kept`` are ``record``, ``snaplen_record`` and ``snaplen`` of a ``capture`` request. A
@@ -167,7 +167,7 @@ class Outside:
             ),
         )
 
-    def begin_all_sent(self, **kept: int) -> dict[str, Sighting]:
+    def begin_all_sent(self, **kept: int) -> dict[str, Capture]:
         """Begin to capture all packets that both nodes send; returns the captures by place.
 
         A capture at the source is enough, unless the kernel shows decrypted packets.
@@ -179,7 +179,7 @@ class Outside:
             begun[f"canary, sent by {target}"] = self._capture(source, View.TOWARDS, 1, kept)
         return begun
 
-    def begin_inside(self, name: str, device: str) -> Sighting:
+    def begin_inside(self, name: str, device: str) -> Capture:
         """Begin to capture the inner packets on a node's interface."""
         return self._on_device(name, device, "both", 1, {"snaplen": SNAPLEN, "record": 0})
 
@@ -197,7 +197,7 @@ class Outside:
 
     def _capture(
         self, name: str, view: View, sample_one_in: int, kept: Mapping[str, int]
-    ) -> Sighting:
+    ) -> Capture:
         place, direction = name, "both"
         if view is View.TOWARDS:
             place, direction = self._carried_towards(name)
@@ -206,7 +206,7 @@ class Outside:
 
     def _on_device(
         self, place: str, device: str, direction: str, sample_one_in: int, kept: Mapping[str, int]
-    ) -> Sighting:
+    ) -> Capture:
         task = self._probes[place].begin(
             "capture",
             device=device,

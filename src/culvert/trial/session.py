@@ -17,7 +17,7 @@ from culvert.probe.results import Accounted
 from culvert.topology.graph import Path, Role
 from culvert.topology.ip import LONGER_IPV6, IpVersion
 from culvert.topology.link.spec import LinkSpec
-from culvert.trial.outside import SNAPLEN, Outside, Sighting
+from culvert.trial.outside import SNAPLEN, Capture, Outside
 from culvert.trial.sampling import one_in
 from culvert.trial.watch import Watched, Watcher, new_canary
 from culvert.vpns.base import Vpn
@@ -135,7 +135,7 @@ class Session:
             and (node.role in (Role.RELAY, Role.GATEWAY) or node.name == via)
         )
 
-    def look_at_relays(self) -> dict[str, Sighting]:
+    def look_at_relays(self) -> dict[str, Capture]:
         """Begin to capture the packets on each relay's link."""
         outside = self._beside(self.vpn.outer_flow)
         return {
@@ -143,7 +143,7 @@ class Session:
             for node in self.relays
         }
 
-    def look_inside_relay(self) -> dict[str, Sighting]:
+    def look_inside_relay(self) -> dict[str, Capture]:
         """Begin to capture the inner packets on the relay's interface, if it decrypts."""
         route = self.route
         if route is None or route.via is None or not route.decrypts:

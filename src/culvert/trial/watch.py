@@ -89,14 +89,14 @@ class Watcher:
         ``sample_one_in`` 1 captures each packet; 64 one in 64, chosen at random.
         """
         watched = Watched({}, 0.0)
-        sightings = {
+        captures = {
             name: self._outside.begin(
                 name, View.TOWARDS, sample_one_in=sample_one_in, snaplen=SNAPLEN, record=0
             )
             for name in self._ends
         }
-        for sighting in sightings.values():
-            sighting.ready()
+        for capture in captures.values():
+            capture.ready()
         handed = {name: self._handed(name) for name in self._ends}
         beside = self._begin_beside()
         everybody = self._everybody()
@@ -115,7 +115,7 @@ class Watcher:
         for name, before in handed.items():
             now = self._handed(name)
             passed = now.since(before) if now is not None and before is not None else None
-            watched.nodes[name] = NodeWatch(accounted[name], sightings[name].end(), passed)
+            watched.nodes[name] = NodeWatch(accounted[name], captures[name].end(), passed)
         watched.others |= {name: accounted[name] for name in self._others}
 
     @contextmanager

@@ -91,13 +91,13 @@ class OnlyCiphertext(FeatureTest):
     def run(self, bench: Bench) -> Finding:
         """Capture at both ends' links and at the relays, and inside a relay that decrypts."""
         with bench.session() as session:
-            sightings = list(session.outside.begin_all_sent(snaplen=SNAPLEN * 4, record=0).values())
-            sightings += session.look_at_relays().values()
-            sightings += session.look_inside_relay().values()
-            for sighting in sightings:
-                sighting.ready()
+            captures = list(session.outside.begin_all_sent(snaplen=SNAPLEN * 4, record=0).values())
+            captures += session.look_at_relays().values()
+            captures += session.look_inside_relay().values()
+            for capture in captures:
+                capture.ready()
             answered = echo_marked(session)
-            captured = [sighting.end() for sighting in sightings]
+            captured = [capture.end() for capture in captures]
             route = session.vpn.determine_route(session.path)
         if not answered.received:
             raise Undecided("no marked packet came back")

@@ -89,7 +89,7 @@ class Acl(Measurement[AclParameters]):
     def run(self, session: Session, parameters: AclParameters) -> Outcome:
         """Apply each policy, try each flow, open again."""
         ends = (session.source, session.target)
-        sightings = [look(session, node.name) for node in ends]
+        captures = [look(session, node.name) for node in ends]
         services = Services(session, idle_s=4 * (EVENT_S + 2 * parameters.settle_max_s))
         policies = _policies(services)
         enforcing(session.vpn).apply_policy(OPEN)  # what has none is refused before any figure
@@ -105,7 +105,7 @@ class Acl(Measurement[AclParameters]):
             metrics=list(_metrics(rounds, parameters.rate_pps)),
             watched=[],
             series=_series(rounds),
-            doubts=[*judge_looks(session, ends, sightings), *_held(rounds, parameters)],
+            doubts=[*judge_looks(session, ends, captures), *_held(rounds, parameters)],
         )
 
 

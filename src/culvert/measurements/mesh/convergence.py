@@ -104,7 +104,7 @@ class Convergence(Measurement[ConvergenceParameters]):
         for member in _before(vpn):
             vpn.enter(member)
         ends = (session.source, session.target)
-        sightings = [look(session, node.name) for node in ends]
+        captures = [look(session, node.name) for node in ends]
         with ExitStack() as stack:
             probes = _probes(session, stack)
             links = watch_links(session, probes)
@@ -128,7 +128,7 @@ class Convergence(Measurement[ConvergenceParameters]):
             metrics=[*_times(pairs, joined_s, routed), *_costs(costs)],
             watched=[],
             doubts=[
-                *judge_looks(session, ends, sightings),
+                *judge_looks(session, ends, captures),
                 _all_exchanged(silent, len(pairs), parameters.exchange_max_s),
                 _all_routed(session, routed, parameters.route_max_s),
                 *_all_relayed(session, costs, [pair.path for pair in pairs], watched_s),

@@ -61,8 +61,8 @@ def _search(session: Session) -> int:
 def _crosses(session: Session, port: int, size: int) -> bool:
     attempts = LOSSY_ATTEMPTS if session.link.impairment else ATTEMPTS
     timeout_ms = session.patience_ms(TIMEOUT_MS)
-    sighting = session.outside.begin(session.source.name, View.SENT, record=0)
-    sighting.ready()
+    capture = session.outside.begin(session.source.name, View.SENT, record=0)
+    capture.ready()
     answer = session.a.call(
         "echo_once",
         attempts * timeout_ms / 1000 + 5,
@@ -74,5 +74,5 @@ def _crosses(session: Session, port: int, size: int) -> bool:
         timeout_ms=timeout_ms,
         **session.marks,
     )
-    captured = sighting.end()
+    captured = capture.end()
     return parse(EchoOnce, answer).answered and captured.fragments == 0

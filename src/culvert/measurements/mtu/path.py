@@ -21,7 +21,7 @@ from culvert.labs.witness import View
 from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured, EchoOnce, parse
-from culvert.trial.outside import Sighting
+from culvert.trial.outside import Capture
 from culvert.trial.session import Session
 
 ATTEMPTS = 3
@@ -149,6 +149,6 @@ class OneWayMtu:
             snaplen_record=0,
         )
 
-    def _outside(self) -> Sighting:
+    def _outside(self) -> Capture:
         """What the link carries towards the reflector."""
         return self._session.outside.begin(self._target.node.name, View.TOWARDS, record=0)

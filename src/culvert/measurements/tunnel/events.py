@@ -27,7 +27,7 @@ class Event(StrEnum):
     REKEY = "rekey"
 
 
-class Happening(ABC):
+class EventAction(ABC):
     """An event. ``stream_goes_on``: packets are sent while it happens."""
 
     stream_goes_on: ClassVar[bool] = True
@@ -37,28 +37,28 @@ class Happening(ABC):
     """How long the stream is watched after packets went through again."""
 
     @abstractmethod
-    def happen(self, session: Session) -> None:
+    def cause(self, session: Session) -> None:
         """Cause the event; returns after the last command."""
 
 
-class RestartPeer(Happening):
+class RestartPeer(EventAction):
     """The responder is killed and restarted; the initiator is not notified."""
 
-    def happen(self, session: Session) -> None:
+    def cause(self, session: Session) -> None:
         session.vpn.crash(session.target)
         session.vpn.enter(session.target)
 
 
-class RestartSelf(Happening):
+class RestartSelf(EventAction):
     """The initiator is killed and restarted."""
 
-    def happen(self, session: Session) -> None:
+    def cause(self, session: Session) -> None:
         session.vpn.crash(session.source)
         session.vpn.join(session.source)
         session.vpn.reach(session.path)
 
 
-class Silence(Happening):
+class Silence(EventAction):
     """Nothing is sent for a while, then packets again: at once, or after a new handshake?"""
 
     stream_goes_on: ClassVar[bool] = False
@@ -67,16 +67,16 @@ class Silence(Happening):
     def __init__(self, silence_s: float) -> None:
         self._silence_s = silence_s
 
-    def happen(self, session: Session) -> None:
+    def cause(self, session: Session) -> None:
         """Wait: the silence is the event."""
         del session
         time.sleep(self._silence_s)
 
 
-class Roam(Happening):
+class Roam(EventAction):
     """Node a's address on the underlay changes, as from one network to another."""
 
-    def happen(self, session: Session) -> None:
+    def cause(self, session: Session) -> None:
         """Replace the address in one batch, and set the neighbour entries of both kernels."""
         if session.vpn.outer_flow is None:
             raise NotPossible(session.vpn.id, "is the address that would change", LEAVE_OUT)
@@ -98,18 +98,18 @@ class Roam(Happening):
         )
 
 
-class Rekey(Happening):
+class Rekey(EventAction):
     """New keys for a tunnel that is up."""
 
     counts_from_its_end: ClassVar[bool] = True
     tail_s: ClassVar[float] = 1.0
 
-    def happen(self, session: Session) -> None:
+    def cause(self, session: Session) -> None:
         """Request it of the driver, or wait for the VPN to do it."""
         rekeying(session.vpn).rekey(session.path)
 
 
-def happening(event: Event, *, silence_s: float) -> Happening:
+def action_for(event: Event, *, silence_s: float) -> EventAction:
     """The event of that name."""
     match event:
         case Event.RESTART_PEER:

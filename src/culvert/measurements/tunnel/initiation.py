@@ -157,10 +157,10 @@ class _Cycle:
         if up:
             start.end(session)
         time.sleep(pause_s)  # a parameter of the study
-        sighting = session.outside.begin(
+        capture = session.outside.begin(
             session.source.name, View.NODE, record=RECORDED_PACKETS, snaplen_record=RECORDED_BYTES
         )
-        sighting.ready()
+        capture.ready()
         answer = session.a.begin(
             "first_answer",
             to=session.inner(session.target),
@@ -176,7 +176,7 @@ class _Cycle:
         start.begin(session)
         found = parse(FirstAnswer, answer.result(deadline_s + SLACK_S))
         self.processes = [use for each in start.started(session) if (use := _used(each))]
-        captured = sighting.end()
+        captured = capture.end()
         echo.stop()
         precedence = start.precedes(session)
         command_ns = min(

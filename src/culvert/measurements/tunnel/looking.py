@@ -8,22 +8,22 @@ from culvert.labs.node import Node
 from culvert.labs.witness import View
 from culvert.proof.capture import judge_capture
 from culvert.trial.check import Check
-from culvert.trial.outside import SNAPLEN, Sighting
+from culvert.trial.outside import SNAPLEN, Capture
 from culvert.trial.session import Session
 
 
-def look(session: Session, name: str) -> Sighting:
+def look(session: Session, name: str) -> Capture:
     """Capture all that the link carries towards a node from now on."""
-    sighting = session.outside.begin(name, View.TOWARDS, snaplen=SNAPLEN, record=0)
-    sighting.ready()
-    return sighting
+    capture = session.outside.begin(name, View.TOWARDS, snaplen=SNAPLEN, record=0)
+    capture.ready()
+    return capture
 
 
 def judge_looks(
-    session: Session, nodes: Sequence[Node], sightings: Sequence[Sighting]
+    session: Session, nodes: Sequence[Node], captures: Sequence[Capture]
 ) -> list[Check]:
     """End the captures; checks of all of them."""
-    captured = [sighting.end() for sighting in sightings]
+    captured = [capture.end() for capture in captures]
     return [
         check
         for node, seen in zip(nodes, captured, strict=True)

@@ -98,7 +98,7 @@ class PathSwitch(Measurement[PathSwitchParameters]):
         relay = _relay(session)
         block = UdpBlock(session.lab, session.path)
         ends = (session.source, session.target)
-        sightings = [look(session, node.name) for node in ends]
+        captures = [look(session, node.name) for node in ends]
         outcome = Outcome([], [])
         dropped: list[int] = []
         try:
@@ -113,7 +113,7 @@ class PathSwitch(Measurement[PathSwitchParameters]):
             dropped.append(block.end())
         outcome.metrics.append(Metric("dropped_packets", "packets", sum(dropped)))
         outcome.doubts.append(_was_direct(sum(dropped)))
-        outcome.doubts += judge_looks(session, ends, sightings)
+        outcome.doubts += judge_looks(session, ends, captures)
         return outcome
 
 

@@ -88,14 +88,14 @@ class Reachability(Measurement[ReachabilityParameters]):
     def run(self, session: Session, parameters: ReachabilityParameters) -> Outcome:
         """Start the members, send requests, wait for the route, and measure it."""
         ends = (session.source, session.target)
-        sightings = [
+        captures = [
             session.outside.begin(node.name, View.NODE, snaplen=SNAPLEN, record=0) for node in ends
         ]
-        for sighting in sightings:
-            sighting.ready()
+        for capture in captures:
+            capture.ready()
         attempt = _Attempt(session, parameters)
         session.found = Found(attempt.route)
-        captured = [sighting.end() for sighting in sightings]
+        captured = [capture.end() for capture in captures]
         outcome = Outcome(attempt.metrics, [])
         if session.vpn.outer_flow is not None:
             outcome.doubts = [

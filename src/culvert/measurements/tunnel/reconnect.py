@@ -21,7 +21,7 @@ from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.parameters import RATE, PacketSize
 from culvert.measurements.streams.integrity import intact
 from culvert.measurements.streams.udp_stream import SLACK_S, UdpTrial
-from culvert.measurements.tunnel.events import Event, happening
+from culvert.measurements.tunnel.events import Event, action_for
 from culvert.measurements.tunnel.looking import judge_looks, look
 from culvert.measurements.tunnel.stream import (
     SteadyStream,
@@ -84,12 +84,12 @@ class Reconnect(Measurement[ReconnectParameters]):
 
     def run(self, session: Session, parameters: ReconnectParameters) -> Outcome:
         """Stream, event, first answer, a little more of the stream."""
-        event = happening(parameters.event, silence_s=parameters.silence_s)
+        event = action_for(parameters.event, silence_s=parameters.silence_s)
         to = session.inner(session.target)
         event_s = session.vpn.rekey_deadline_s if parameters.event is Event.REKEY else EVENT_S
         lasting_s = event_s + parameters.silence_s + parameters.recover_max_s + SLACK_S
         ends = (session.source, session.target)
-        sightings = [look(session, node.name) for node in ends]
+        captures = [look(session, node.name) for node in ends]
         echo = session.b.begin("echo", bind=to, token=session.token, idle_s=lasting_s)
         stream = SteadyStream(
             session,
@@ -102,7 +102,7 @@ class Reconnect(Measurement[ReconnectParameters]):
             stream.begin()
             time.sleep(LEAD_S)  # part of the method
         begun_ns = session.source.monotonic_ns()
-        event.happen(session)
+        event.cause(session)
         happened_ns = session.source.monotonic_ns()
         if not event.stream_goes_on:
             stream.begin()
@@ -112,7 +112,7 @@ class Reconnect(Measurement[ReconnectParameters]):
         time.sleep(event.tail_s)  # part of the method: it must stay up
         trial = stream.end()
         echo.stop()
-        leaks = judge_looks(session, ends, sightings)
+        leaks = judge_looks(session, ends, captures)
         return Outcome(
             metrics=_metrics(
                 trial,

@@ -14,14 +14,14 @@ from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured
 from culvert.probe.results.capture import Others, TwoWay
 from culvert.run.pods.network import ClusterNetwork
-from culvert.trial.outside import Outside, Sighting
+from culvert.trial.outside import Capture, Outside
 from culvert.trial.session import Session
 from culvert.vpns.base import Vpn
 
 _LISTENERS = frozenset({"tcp_sink", "udp_sink", "echo", "tcp_responder", "watch_gap"})
 
 
-class Unseen(Sighting):
+class Unseen(Capture):
     """No capture: a pod has no right to one. The observers on the nodes capture instead."""
 
     def ready(self) -> None:
@@ -47,11 +47,11 @@ class NoOutside(Outside):
         del name
         return None
 
-    def begin(self, name: str, view: View, *, sample_one_in: int = 1, **kept: int) -> Sighting:
+    def begin(self, name: str, view: View, *, sample_one_in: int = 1, **kept: int) -> Capture:
         del name, view, sample_one_in, kept
         return Unseen()
 
-    def begin_inside(self, name: str, device: str) -> Sighting:
+    def begin_inside(self, name: str, device: str) -> Capture:
         del name, device
         return Unseen()
 
@@ -59,7 +59,7 @@ class NoOutside(Outside):
         del name
         return None
 
-    def begin_all_sent(self, **kept: int) -> dict[str, Sighting]:
+    def begin_all_sent(self, **kept: int) -> dict[str, Capture]:
         del kept
         return {}
 
