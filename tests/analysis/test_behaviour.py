@@ -21,7 +21,7 @@ def test_each_fault_is_told_as_what_it_is() -> None:
     quiet, wanders, jumps, drifts, stands_apart = found.iter_rows(named=True)
     assert (quiet["correlated"], quiet["drifts"], quiet["jumps"]) == (False, False, "")
     assert wanders["correlated"]
-    assert wanders["worth"] < 60
+    assert wanders["effective_n"] < 60
     assert jumps["jumps"] == "21"
     assert drifts["drifts"]
     assert drifts["tau"] > 0.5
@@ -39,7 +39,7 @@ def test_the_summary_takes_trials_in_the_order_of_blocks() -> None:
 
 def test_too_little_is_told_nothing_of() -> None:
     row = behaviour([[1.0, 2.0]]).row(0, named=True)
-    assert row["worth"] == 2
+    assert row["effective_n"] == 2
     assert row["lag1"] is None
     assert not row["correlated"]
     assert not row["drifts"]

@@ -42,7 +42,7 @@ def test_trials_that_differ_are_worth_no_more_than_their_number() -> None:
     pooled = stats.ttest_1samp(values.ravel(), 0).confidence_interval()
     assert (row["pooled_low"], row["pooled_high"]) == pytest.approx((pooled.low, pooled.high))
     assert row["design_effect"] > 20
-    assert row["worth"] < 40
+    assert row["effective_n"] < 40
     assert row["p"] is None
 
 
@@ -53,7 +53,7 @@ def test_where_trials_do_not_differ_pooling_claims_little_too_much() -> None:
     ]
     found = pl.concat(effects)
     assert found["design_effect"].mean() == pytest.approx(1, abs=0.25)
-    assert found.select((pl.col("worth") <= pl.col("pooled_n")).all()).item()
+    assert found.select((pl.col("effective_n") <= pl.col("pooled_n")).all()).item()
 
 
 def test_equals_are_told_apart_by_pooling_far_too_often_and_seldom_by_trials() -> None:

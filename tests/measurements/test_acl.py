@@ -89,9 +89,9 @@ def test_a_policy_that_does_what_it_states() -> None:
     assert value(finding, "forbidden_share") == 0
     for protocol in Protocol:
         assert share(finding, "permitted_share", protocol) == 1
-    assert value(finding, "hold_ms") >= 0
+    assert value(finding, "enforcement_delay_ms") >= 0
     assert value(finding, "open_ms") > 0
-    (series,) = (each for each in finding.outcome.series if each.name == "hold_ms")
+    (series,) = (each for each in finding.outcome.series if each.name == "enforcement_delay_ms")
     assert len(series.values) == 4
 
 

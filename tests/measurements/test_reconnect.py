@@ -96,7 +96,7 @@ def test_blocked_time_is_lost_packets_over_the_rate(monkeypatch: pytest.MonkeyPa
     outcome = measure(monkeypatch, sent, 900)
     found = {metric.name: metric.value for metric in outcome.metrics}
     assert found["lost_packets"] == 150
-    assert found["blocked_ms"] == pytest.approx(300)
+    assert found["outage_ms"] == pytest.approx(300)
     assert found["resolution_ms"] == pytest.approx(2)
     assert all(check.passed for check in outcome.doubts)
 
@@ -170,7 +170,7 @@ def test_a_restart_of_ones_own_side_loses_packets(word: str) -> None:
     finding = after(word, "restart-self")
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert value(finding, "lost_packets") > 0
-    assert value(finding, "blocked_ms") == value(finding, "lost_packets")  # at 1000/s
+    assert value(finding, "outage_ms") == value(finding, "lost_packets")  # at 1000/s
 
 
 MOVING = ("wireguard/go", "openvpn/aes-256-gcm", "strongswan/esp-aes256gcm+mobike")

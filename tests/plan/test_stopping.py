@@ -121,12 +121,12 @@ def judged(values: list[float], asked: float = 0.02, most: int | None = None) ->
 
 def test_correlated_trials_are_worth_less() -> None:
     alone, together = judged(ar1(0.0, 60)), judged(ar1(0.8, 60))
-    assert alone.worth == alone.n == 60
-    assert together.worth < 30
+    assert alone.effective_n == alone.n == 60
+    assert together.effective_n < 30
     assert alone.half_width is not None
     assert together.half_width is not None
     assert together.half_width > 1.5 * alone.half_width
-    assert f"worth {together.worth:.0f}" in str(together)
+    assert f"effective sample size {together.effective_n:.0f}" in str(together)
 
 
 def test_correlation_makes_a_precise_cell_imprecise() -> None:

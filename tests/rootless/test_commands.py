@@ -112,7 +112,7 @@ members = 2
 [[condition]]
 name = "clean"
 [[measurement]]
-kind = "path_switch"
+kind = "failover"
 hold = "200ms"
 relay_max = "500ms"
 [plan]

@@ -12,8 +12,8 @@ from .noise import correlated
 
 @given(st.lists(st.floats(-1e9, 1e9), max_size=30))
 def test_worth_is_from_one_to_the_number_of_trials(values: list[float]) -> None:
-    worth = effective_sample_size(values)
-    assert min(1, len(values)) <= worth <= len(values)
+    effective_n = effective_sample_size(values)
+    assert min(1, len(values)) <= effective_n <= len(values)
     found = lag1(values)
     assert found is None or -1 <= found <= 1
     assert (lag1_p_value(values) is None) == (found is None)

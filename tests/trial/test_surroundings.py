@@ -51,7 +51,7 @@ def everybody(*processes: dict[str, Any]) -> Accounted:
 
 def test_a_quiet_trial_has_no_mark_and_figures_all_the_same() -> None:
     figures, marks = found(node(foreign=0.1))
-    assert figures == {"cpu_foreign_s": 0.1, "clock_step_us": 0.0}
+    assert figures == {"cpu_other_processes_s": 0.1, "clock_step_us": 0.0}
     assert not marks
 
 
@@ -77,7 +77,7 @@ def test_the_quota_that_a_condition_requests_is_no_disturbance() -> None:
 def test_other_programs_are_looked_at_on_each_kernel() -> None:
     accounted = {"a": node(foreign=0.2), "b": node(foreign=1.1)}
     around = surroundings_of(accounted, shared_kernel=False)
-    used = {m.labels["node"]: m.value for m in around.metrics if m.name == "cpu_foreign_s"}
+    used = {m.labels["node"]: m.value for m in around.metrics if m.name == "cpu_other_processes_s"}
     assert used == {"a": 0.2, "b": 1.1}
     (mark,) = around.marks
     assert mark.by is Disturber.FOREIGN
@@ -86,7 +86,7 @@ def test_other_programs_are_looked_at_on_each_kernel() -> None:
 
 def test_what_cannot_be_seen_has_no_figure() -> None:
     figures, marks = found(node())
-    assert "cpu_foreign_s" not in figures
+    assert "cpu_other_processes_s" not in figures
     assert "cpu_throttled" not in figures
     assert not marks
 

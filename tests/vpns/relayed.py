@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
-from culvert.measurements.tunnel.path_switch import received_packets
+from culvert.measurements.tunnel.failover import received_packets
 from culvert.topology.graph import Path, Role
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session

@@ -16,7 +16,7 @@ import pytest
 from culvert.errors import VpnError
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.acl.acl import Acl
-from culvert.measurements.tunnel.path_switch import received_packets
+from culvert.measurements.tunnel.failover import received_packets
 from culvert.results import Status
 from culvert.runid import new_run_id
 from culvert.topology.graph import Path, Role

@@ -19,7 +19,7 @@ ALPHA = 0.01
 """The false alarm rate of each of correlation, drift and jump, per cell."""
 
 COLUMNS: dict[str, type[pl.DataType]] = {
-    "worth": pl.Float64,
+    "effective_n": pl.Float64,
     "lag1": pl.Float64,
     "correlated": pl.Boolean,
     "tau": pl.Float64,
@@ -33,7 +33,7 @@ COLUMNS: dict[str, type[pl.DataType]] = {
 def behaviour(series: Sequence[Sequence[float]]) -> pl.DataFrame:
     """One row per series, each in the order of measuring.
 
-    Columns: worth (effective sample size), lag1, correlated, tau and drift_p (Mann-Kendall),
+    Columns: effective_n (effective sample size), lag1, correlated, tau and drift_p (Mann-Kendall),
     drifts, jumps (numbers from 1 of the trials that start a new level, separated by blanks),
     outliers (how many are flagged).
     """

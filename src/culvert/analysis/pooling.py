@@ -34,7 +34,7 @@ SCHEMA: dict[str, type[pl.DataType]] = {
     "pooled_low": pl.Float64,
     "pooled_high": pl.Float64,
     "design_effect": pl.Float64,
-    "worth": pl.Float64,
+    "effective_n": pl.Float64,
     "p": pl.Float64,
     "pooled_p": pl.Float64,
 }
@@ -70,7 +70,7 @@ def pooling(single: pl.DataFrame) -> pl.DataFrame:
     means); pooled_n, pooled_mean, pooled_low and pooled_high (the same over all values, as if they
     were independent); design_effect (Kish, "Survey Sampling", 1965: the variance of the mean over
     that which pooling assumes; below 1 if by chance the trials differ less than their values) and
-    worth (pooled_n / design_effect, at most pooled_n: the equivalent number of independent values);
+    effective_n (pooled_n / design_effect, at most pooled_n: the effective sample size);
     p and pooled_p (Mann-Whitney against the baseline of the same context, over the trials' means
     and over all values; null for the baseline and without one).
     """
@@ -104,13 +104,13 @@ def pooling(single: pl.DataFrame) -> pl.DataFrame:
 def _beside(means: Array, values: Array) -> tuple[object, ...]:
     error, pooled_error = (spread(one) / math.sqrt(one.size) for one in (means, values))
     effect = (error / pooled_error) ** 2 if pooled_error else None
-    worth = None if effect is None else values.size / max(1.0, effect)
+    effective_n = None if effect is None else values.size / max(1.0, effect)
     mean, pooled = float(np.mean(means)), float(np.mean(values))
     half, pooled_half = _half(error, means.size), _half(pooled_error, values.size)
     return (
         *(means.size, mean, mean - half, mean + half),
         *(values.size, pooled, pooled - pooled_half, pooled + pooled_half),
-        *(effect, worth),
+        *(effect, effective_n),
     )
 
 

@@ -156,7 +156,7 @@ def _note(one: Comparison) -> str:
         parts.append(f"about {one.more} more {_unit(one, one.more)}")
     n = min(one.n_a, one.n_b)
     if one.effective is not None and n >= _ENOUGH and one.correlated:
-        parts.append(f"correlated: {n} trials are worth {one.effective:.0f}")
+        parts.append(f"correlated: {n} trials, effective sample size {one.effective:.0f}")
     return "; ".join(parts)
 
 

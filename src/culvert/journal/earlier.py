@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from culvert.journal.codec import from_json
 from culvert.journal.marks import PART
 from culvert.journal.record import Part
+from culvert.metrics.renamed import renamed, spellings
 from culvert.results import Metric
 
 
@@ -33,8 +34,9 @@ def figures(sql: sqlite3.Connection, headline: Mapping[str, str]) -> dict[str, d
         "AND t.status = 'ok' AND t.block > 0 ORDER BY t.id"
     )
     for measurement, metric in headline.items():
-        for key, block, value in sql.execute(query, (measurement, metric)):
-            found.setdefault(key, {})[block] = value
+        for name in spellings(metric):
+            for key, block, value in sql.execute(query, (measurement, name)):
+                found.setdefault(key, {})[block] = value
     return found
 
 
@@ -53,7 +55,7 @@ def _parts(sql: sqlite3.Connection, block: int, key: str) -> Iterator[Part]:
         yield Part(
             tuple(map(str, from_json(evidence).get(PART, ()))),
             tuple(
-                Metric(name, unit, value, from_json(labels))
+                Metric(renamed(name), unit, value, from_json(labels))
                 for name, unit, value, labels in metrics
             ),
         )

@@ -33,7 +33,7 @@ EVERY_TRIAL: tuple[MetricSpec, ...] = (
     MetricSpec("context_switches_total", "switches", "Context switches, all processes", LESS),
     MetricSpec("context_switches_most", "switches", "Context switches, the busiest", LESS),
     MetricSpec("memory_peak_bytes", "bytes", "Greatest memory of a process", LESS),
-    MetricSpec("cpu_foreign_s", "s", "CPU time of other programs"),
+    MetricSpec("cpu_other_processes_s", "s", "CPU time of other programs"),
     MetricSpec("cpu_throttled", "times", "Throttling of CPUs for their heat"),
     MetricSpec("core_frequency_hz", "Hz", "Frequency of a core after the load"),
     MetricSpec("clock_step_us", "us", "Step of the real-time clock"),

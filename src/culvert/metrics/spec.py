@@ -3,7 +3,7 @@
 A measurement declares its metrics in its own file::
 
     metrics = (
-        MetricSpec("blocked_ms", "ms", "Time without an answer", Better.LESS, Weight.MAIN),
+        MetricSpec("outage_ms", "ms", "Time without an answer", Better.LESS, Weight.MAIN),
         MetricSpec("lost_packets", "packets", "Requests without an answer", Better.LESS),
     )
 """

@@ -56,13 +56,13 @@ class PrecisionState(StrEnum):
 
 @dataclass(frozen=True)
 class Precision:
-    """``half_width`` is relative to the median, None without an interval yet; ``worth`` is
+    """``half_width`` is relative to the median, None without an interval yet; ``effective_n`` is
     the effective number of independent trials; ``needed`` is the total number of trials needed."""
 
     state: PrecisionState
     n: int
     half_width: float | None = None
-    worth: float = 0.0
+    effective_n: float = 0.0
     needed: int | None = None
 
     def __str__(self) -> str:
@@ -71,8 +71,8 @@ class Precision:
         if self.half_width is None:
             return f"has {self.n} trials that count, too few for an interval"
         text = f"is known to ±{self.half_width * 100:.2g} % after {self.n} trials"
-        if self.worth < self.n:
-            text += f" that are worth {self.worth:.0f} (they are correlated)"
+        if self.effective_n < self.n:
+            text += f" (effective sample size {self.effective_n:.0f}: they are correlated)"
         if self.state is PrecisionState.HOPELESS and self.needed is not None:
             text += f"; it would take about {self.needed}, more than the plan has"
         return text
@@ -97,19 +97,19 @@ def precision_of(
 def _judged(sample: Samples, width: float | None, requested: float, most: int | None) -> Precision:
     n = len(sample)
     if width is None:
-        return Precision(PrecisionState.OPEN, n, worth=float(n))
-    worth = n / widening(sample) ** 2
+        return Precision(PrecisionState.OPEN, n, effective_n=float(n))
+    effective_n = n / widening(sample) ** 2
     needed = max(n, math.ceil(n * (width / requested) ** 2))
     if _drifts(sample, requested):
-        return Precision(PrecisionState.DRIFTS, n, width, worth)
+        return Precision(PrecisionState.DRIFTS, n, width, effective_n)
     if width <= requested:
-        return Precision(PrecisionState.PRECISE, n, width, worth, n)
+        return Precision(PrecisionState.PRECISE, n, width, effective_n, n)
     # The width itself is uncertain: a cell is given up only if it exceeds that uncertainty.
     hopeless = (
         most is not None and n >= ENOUGH_TO_GIVE_UP and needed > most * (1 + 3 / math.sqrt(n))
     )
     return Precision(
-        PrecisionState.HOPELESS if hopeless else PrecisionState.OPEN, n, width, worth, needed
+        PrecisionState.HOPELESS if hopeless else PrecisionState.OPEN, n, width, effective_n, needed
     )
 
 

@@ -21,13 +21,13 @@ def median_error(values: Array, seed: int) -> tuple[float, float]:
     (``effective_sample_size``).
     """
     n = values.size
-    worth = max(2.0, effective_sample_size(values))
+    effective_n = max(2.0, effective_sample_size(values))
     ordered = np.sort(values)
     lower, upper = middle(n, _RESAMPLES, seed)
     drawn = (ordered[lower] + ordered[upper]) / 2
     # Equal values may differ by rounding from their mean.
     error = float(drawn.std(ddof=1)) if np.ptp(drawn) > 0 else 0.0
-    return error * math.sqrt(n / worth), worth - 1
+    return error * math.sqrt(n / effective_n), effective_n - 1
 
 
 def welch(

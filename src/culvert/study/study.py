@@ -30,6 +30,7 @@ from culvert.study.names import BASELINE
 from culvert.study.parameters import Requested
 from culvert.study.problems import problems_of, study_error
 from culvert.study.reading import Reading
+from culvert.study.renames import with_new_names
 from culvert.study.shipped import find_study
 from culvert.study.table import near
 from culvert.study.toml import MOST_BYTES, read_toml
@@ -104,6 +105,7 @@ class Study:
         Files that it names are searched in ``directory``; with None they are not read.
         """
         data, lines = read_toml(text, source)
+        data, renames = with_new_names(data)
         data, lacking_lab = without_lacking_lab(data)
         try:
             file = StudyFile.model_validate(data, context={DIRECTORY: directory}).expanded()
@@ -117,7 +119,7 @@ class Study:
         if reading.problems:
             raise study_error(source, reading.problems, lines)
         edition = reading.editions[scale]
-        vpns, notes = edition.vpns, []
+        vpns, notes = edition.vpns, renames
         if BASELINE not in vpns:
             vpns = (BASELINE, *vpns)
             notes.append(f'the baseline "{BASELINE}" was added: every block measures it')

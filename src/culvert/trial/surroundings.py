@@ -52,7 +52,7 @@ def surroundings_of(accounted: Mapping[str, Accounted], *, shared_kernel: bool) 
     ]
     marks = []
     for name, used_s in foreign.items():
-        metrics.append(Metric("cpu_foreign_s", "s", used_s, {"node": name} if name else {}))
+        metrics.append(Metric("cpu_other_processes_s", "s", used_s, {"node": name} if name else {}))
     shares = [
         _share(used_s, kernels[name].seconds * len(kernels[name].cpus))
         for name, used_s in foreign.items()

@@ -115,7 +115,7 @@ def test_the_paper_s_p_of_0_22_pools_requests(tmp_path: Path) -> None:
     (row,) = data.pooled.filter(pl.col("pooled_p").is_not_null()).iter_rows(named=True)
     assert (row["vpn"], f"{row['pooled_p']:.2f}") == ("none/mtu-1450", "0.22")
     assert (row["trials"], row["pooled_n"]) == (10, 49926)
-    assert row["worth"] < row["pooled_n"] / 10
+    assert row["effective_n"] < row["pooled_n"] / 10
     (told,) = paper_tests(data)
     assert "p = 0.22 over 99 625 requests" in told
     assert f"p = {row['p']:.2g}" in told
@@ -180,7 +180,7 @@ def test_drift_shows_only_in_the_order_of_time(tables: dict[str, pl.DataFrame]) 
     noted = udp.filter(pl.col("note").str.contains("drifts"))
     assert list(noted.select("name", "condition").iter_rows()) == [("42-zerotier-relay", "clean")]
     assert noted["lag1"][0] > 0.7
-    assert noted["worth"][0] < 10
+    assert noted["effective_n"][0] < 10
 
 
 def test_numbers_in_time_are_permutations() -> None:

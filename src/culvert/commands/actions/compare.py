@@ -18,6 +18,7 @@ from culvert.compare.terminal import render
 from culvert.console import PIPE_WIDTH, SafeConsole, out
 from culvert.errors import UsageError
 from culvert.files.target import replacing
+from culvert.metrics.renamed import renamed
 
 _SHARE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
 
@@ -74,7 +75,7 @@ def _metrics(text: str | None) -> tuple[str, ...]:
         return ()
     if text == "all":
         return ("*",)
-    return tuple(word.strip() for word in text.split(",") if word.strip())
+    return tuple(renamed(word.strip()) for word in text.split(",") if word.strip())
 
 
 def _write(outcome: CompareOutcome, form: Form, file: Path | None) -> None:

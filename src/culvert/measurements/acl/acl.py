@@ -68,7 +68,7 @@ class Acl(Measurement[AclParameters]):
     title: ClassVar[str] = "Policy"
     summary: ClassVar[str] = "time until a policy holds, and what it permits and forbids"
     metrics: ClassVar[Sequence[MetricSpec]] = (
-        MetricSpec("hold_ms", "ms", "Until a policy holds", Better.LESS, Weight.MAIN),
+        MetricSpec("enforcement_delay_ms", "ms", "Until a policy holds", Better.LESS, Weight.MAIN),
         MetricSpec("open_ms", "ms", "Until a flow is permitted again", Better.LESS, Weight.KEY),
         MetricSpec("apply_ms", "ms", "Duration of the commands of a policy"),
         MetricSpec("resolution_ms", "ms", "Time between two packets of the forbidden stream"),
@@ -242,7 +242,7 @@ class _Round:
 
 def _metrics(rounds: Sequence[_Round], rate_pps: float) -> Iterator[Metric]:
     for name, times in (
-        ("hold_ms", [each.held_ms for each in rounds]),
+        ("enforcement_delay_ms", [each.held_ms for each in rounds]),
         ("open_ms", [each.opened_ms for each in rounds]),
         ("apply_ms", [each.applied_ms for each in rounds]),
     ):
@@ -265,7 +265,7 @@ def _share(name: str, tried: Sequence[_Tried], labels: Mapping[str, str]) -> Ite
 
 def _series(rounds: Sequence[_Round]) -> list[Series]:
     held = [(each.begun_ns, each.held_ms) for each in rounds if each.held_ms is not None]
-    return [Series("hold_ms", "ms", [at for at, _ in held], [ms for _, ms in held])]
+    return [Series("enforcement_delay_ms", "ms", [at for at, _ in held], [ms for _, ms in held])]
 
 
 def _held(rounds: Sequence[_Round], parameters: AclParameters) -> Iterator[Check]:

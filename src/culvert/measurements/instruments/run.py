@@ -264,7 +264,7 @@ def _crossed(
             f"{instrument} reports {report.received_bytes:,.0f} bytes; {inner:,} came out of "
             f"{interface}, and {outer:,} were sent on the link",
             "its traffic did not go through the tunnel: check the routes",
-            {"told_bytes": report.received_bytes, "tunnel_bytes": inner, "link_bytes": outer},
+            {"reported_bytes": report.received_bytes, "tunnel_bytes": inner, "link_bytes": outer},
         )
     ]
 

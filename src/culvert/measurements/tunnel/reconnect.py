@@ -66,7 +66,7 @@ class Reconnect(Measurement[ReconnectParameters]):
     title: ClassVar[str] = "Reconnect"
     summary: ClassVar[str] = "time without traffic after a restart, silence, roaming or a rekey"
     metrics: ClassVar[Sequence[MetricSpec]] = (
-        MetricSpec("blocked_ms", "ms", "Time without an answer", Better.LESS, Weight.MAIN),
+        MetricSpec("outage_ms", "ms", "Time without an answer", Better.LESS, Weight.MAIN),
         MetricSpec("resolution_ms", "ms", "Time between two requests"),
         MetricSpec("event_ms", "ms", "Duration of the event"),
         MetricSpec(
@@ -141,7 +141,7 @@ def _metrics(
 ) -> list[Metric]:
     lost = lost_packets(trial)
     found = [
-        Metric("blocked_ms", "ms", 1e3 * lost / rate_pps),
+        Metric("outage_ms", "ms", 1e3 * lost / rate_pps),
         Metric("lost_packets", "packets", lost),
         Metric("resolution_ms", "ms", 1e3 / rate_pps),
         Metric("event_ms", "ms", event_ns / 1e6),

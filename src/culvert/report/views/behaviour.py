@@ -19,7 +19,7 @@ def behaviour_sentences(data: Data) -> tuple[str, ...]:
 
     Figures are those of ``figures()``; of a measurement that has none of them, every metric without
     labels.
-    ``openvpn/aes-256-gcm, TCP, goodput_bps: not independent: 20 trials are worth 6; it drifts.``
+    ``wireguard/go, TCP, goodput_bps: not independent: 20 trials, effective sample size 6; ...``
     """
     plain = data.summary.filter(pl.col("labels") == "{}")
     figure = pl.col("metric").is_in(sorted(figures()))
@@ -34,8 +34,8 @@ def _sentence(row: Mapping[str, Any], labels: Labels) -> str:
     cell = labels.cell(row["condition"], row["measurement"], row["parameters"])
     parts = []
     if row["correlated"]:
-        worth = grouped(max(1, round(row["worth"])), 0)
-        parts.append(f"not independent: {row['n']} trials are worth {worth}")
+        effective_n = grouped(max(1, round(row["effective_n"])), 0)
+        parts.append(f"not independent: {row['n']} trials, effective sample size {effective_n}")
     if row["drifts"]:
         parts.append(f"it drifts {'upwards' if row['tau'] > 0 else 'downwards'}")
     if row["jumps"]:

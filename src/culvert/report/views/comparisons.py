@@ -69,7 +69,7 @@ def pooling_table(data: Data) -> FigureTable:
     """Cells with several values per trial: analysed by trial, and pooled."""
     columns = (
         *("VPN", "Cell", "Metric", "trials", "mean over trials", "95 %", "p"),
-        *("values pooled", "95 % if pooled", "p if pooled", "design effect", "worth"),
+        *("values pooled", "95 % if pooled", "p if pooled", "design effect", "effective n"),
     )
     rows = tuple(_pooled(data, row) for row in data.pooled.head(MOST).iter_rows(named=True))
     return FigureTable(columns, "lllrrrrrrrrr", rows)
@@ -77,7 +77,7 @@ def pooling_table(data: Data) -> FigureTable:
 
 def _pooled(data: Data, row: Mapping[str, Any]) -> tuple[str, ...]:
     scale = scale_for(row["unit"], [row["mean"]])
-    effect, worth = row["design_effect"], row["worth"]
+    effect, effective_n = row["design_effect"], row["effective_n"]
     return (
         row["vpn"],
         data.labels.cell(row["condition"], row["measurement"], row["parameters"]),
@@ -90,7 +90,7 @@ def _pooled(data: Data, row: Mapping[str, Any]) -> tuple[str, ...]:
         scale.ends(row["pooled_mean"], row["pooled_low"], row["pooled_high"]),
         p_text(row["pooled_p"]),
         "\u2013" if effect is None else f"{effect:.1f}",
-        "\u2013" if worth is None else f"{worth:.0f}",
+        "\u2013" if effective_n is None else f"{effective_n:.0f}",
     )
 
 

@@ -19,7 +19,7 @@ _DISTINGUISHED = 0.05
 _TITLES = {"tcp": "Table A1: TCP, Mbit/s", "udp": "Table A2: UDP, Mbit/s"}
 _COLUMNS = (
     *("test", "condition", "runs", "dropped", "mean", "sd", "cv", "\u00d7 1450", "\u00d7 1230"),
-    *("median \u00d7 1230 [95 %]", "worth", "note"),
+    *("median \u00d7 1230 [95 %]", "effective n", "note"),
 )
 
 
@@ -55,7 +55,7 @@ def _rows(printed: pl.DataFrame, honest: pl.DataFrame) -> Iterator[tuple[str, ..
             *(row["test"], row["condition"], str(row["runs"]), str(row["dropped"] or "")),
             *(_two(row[name]) for name in ("mean", "sd", "cv", "times_1450", "times_1230")),
             _interval(ours, "times_1230"),
-            f"{ours['worth']:.0f}",
+            f"{ours['effective_n']:.0f}",
             ours["note"] or "",
         )
 
@@ -90,15 +90,16 @@ def _pooled(data: Data) -> Iterator[str]:
             pl.col("vpn") == BASELINE,
             *(pl.col(name) == row[name] for name in ("condition", "measurement", "metric")),
         ).row(0, named=True)
-        requests, worth = (
-            f"{row[name] + base[name]:,.0f}".replace(",", " ") for name in ("pooled_n", "worth")
+        requests, effective_n = (
+            f"{row[name] + base[name]:,.0f}".replace(",", " ")
+            for name in ("pooled_n", "effective_n")
         )
         what = "baselines" if bare(row["vpn"]) else "cells"
         yield (
             f"Kubernetes API, {what} {BASELINE} and {row['vpn']}: Mann-Whitney p = "
             f"{p_text(row['pooled_p'])} over {requests} requests treated as independent, as "
             f"published. They come from {row['trials'] + base['trials']} runs and are "
-            f"worth {worth}; "
+            f"effective sample size {effective_n}; "
             f"over the means of the runs p = {p_text(row['p'])}"
         )
 

@@ -34,7 +34,7 @@ def table(cells: Mapping[Key, PaperCell], protocol: str) -> pl.DataFrame:
     """In addition to A1 (tcp) or A2 (udp): one row per cell, baselines included.
 
     Columns: name, condition, runs, dropped, median and mean (Mbit/s), lag1 (of neighbours in time),
-    lag1_p, worth (effective number of independent runs), drift_p (Mann-Kendall), both p values also
+    lag1_p, effective_n (effective sample size), drift_p (Mann-Kendall), both p values also
     adjusted by Holm's method, for each baseline its median over the cell's with low and high (95 %,
     correlation taken into account), and a note: why the cell is not precise.
     """
@@ -54,7 +54,7 @@ def table(cells: Mapping[Key, PaperCell], protocol: str) -> pl.DataFrame:
                 "mean": summary.mean,
                 "lag1": lag1(cell.values),
                 "lag1_p": lag1_p_value(cell.values),
-                "worth": effective_sample_size(cell.values),
+                "effective_n": effective_sample_size(cell.values),
                 "drift_p": trend.p_value,
             }
             for base, mtu in ((BASE_1450, "1450"), (BASE_1230, "1230")):

@@ -1,4 +1,4 @@
-"""``path_switch``: a direct path is blocked until it is relayed, freed until it is direct again.
+"""``failover``: a direct path is blocked until it is relayed, freed until it is direct again.
 
 ::
 
@@ -47,7 +47,7 @@ MOST_OF = 0.5
 """Share of the packets of a steady stream that must, or must not, cross the relay."""
 
 
-class PathSwitchParameters(BaseParameters):
+class FailoverParameters(BaseParameters):
     """Parameters of the streams, and deadlines."""
 
     rate_pps: Annotated[PerSecond, Field(ge=10, le=10_000), RATE] = Field(200, alias="rate")
@@ -62,18 +62,18 @@ class PathSwitchParameters(BaseParameters):
     """Longest time from the end of the block until the program reports the direct path."""
 
 
-class PathSwitch(Measurement[PathSwitchParameters]):
+class Failover(Measurement[FailoverParameters]):
     """One block of UDP in each trial, on a new tunnel."""
 
-    kind: ClassVar[str] = "path_switch"
-    title: ClassVar[str] = "Path switch"
+    kind: ClassVar[str] = "failover"
+    title: ClassVar[str] = "Failover"
     summary: ClassVar[str] = "time from direct to relayed when UDP is blocked, and back"
     metrics: ClassVar[Sequence[MetricSpec]] = (
         MetricSpec(
-            "to_relay_blocked_ms", "ms", "Without packets, to relay", Better.LESS, Weight.MAIN
+            "to_relay_outage_ms", "ms", "Without packets, to relay", Better.LESS, Weight.MAIN
         ),
         MetricSpec(
-            "to_direct_blocked_ms", "ms", "Without packets, to direct", Better.LESS, Weight.KEY
+            "to_direct_outage_ms", "ms", "Without packets, to direct", Better.LESS, Weight.KEY
         ),
         MetricSpec("to_relay_reported_ms", "ms", "Until the relay is reported", Better.LESS),
         MetricSpec(
@@ -86,14 +86,14 @@ class PathSwitch(Measurement[PathSwitchParameters]):
         MetricSpec("dropped_packets", "packets", "Packets that the block dropped"),
         MetricSpec("relay_packets", "packets", "Packets at the relay, on each route"),
     )
-    Parameters = PathSwitchParameters
+    Parameters = FailoverParameters
 
     @classmethod
-    def estimate_s(cls, parameters: PathSwitchParameters) -> float:
+    def estimate_s(cls, parameters: FailoverParameters) -> float:
         """Seconds of one trial, approximately: it depends on the VPN."""
         return 4 * parameters.hold_s + 20.0
 
-    def run(self, session: Session, parameters: PathSwitchParameters) -> Outcome:
+    def run(self, session: Session, parameters: FailoverParameters) -> Outcome:
         """Block, wait for the relay; free, wait for the direct path."""
         relay = _relay(session)
         block = UdpBlock(session.lab, session.path)
@@ -146,7 +146,7 @@ class _Switch:
         self,
         to: str,
         session: Session,
-        parameters: PathSwitchParameters,
+        parameters: FailoverParameters,
         relay: Node,
         deadline_s: float,
     ) -> None:
@@ -219,7 +219,7 @@ class _Switch:
         lost = max(map(lost_packets, self.trials))
         prefix = f"to_{self._to}"
         outcome.metrics += [
-            Metric(f"{prefix}_blocked_ms", "ms", 1e3 * lost / self._parameters.rate_pps),
+            Metric(f"{prefix}_outage_ms", "ms", 1e3 * lost / self._parameters.rate_pps),
             Metric(f"{prefix}_lost_packets", "packets", lost),
             *(
                 Metric("relay_packets", "packets", count, {"switch": self._to, "when": when})

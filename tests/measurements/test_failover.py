@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from culvert.measurements.tunnel.path_switch import PathSwitch
+from culvert.measurements.tunnel.failover import Failover
 from culvert.results import Status
 from culvert.run.trials.finding import TrialFinding
 from culvert.topology.graph import Path
@@ -36,7 +36,7 @@ needs_nebula = pytest.mark.skipif(bool(skip_reason("nebula/aes")), reason=skip_r
 
 
 def switched(contestant: Vpn, parameters: Mapping[str, Any]) -> TrialFinding:
-    return measure(contestant, PathSwitch(), dict(parameters), MESH)
+    return measure(contestant, Failover(), dict(parameters), MESH)
 
 
 class QuickNebula(Nebula):
@@ -62,7 +62,7 @@ def test_there_and_back() -> None:
         assert value(finding, f"{switch}_reported_ms") > 0
         assert value(finding, f"{switch}_resolution_ms") > 0
         lost = value(finding, f"{switch}_lost_packets")
-        assert value(finding, f"{switch}_blocked_ms") == pytest.approx(1e3 * lost / RATE_PPS)
+        assert value(finding, f"{switch}_outage_ms") == pytest.approx(1e3 * lost / RATE_PPS)
     assert value(finding, "to_relay_lost_packets") > 0
     assert value(finding, "dropped_packets") > 0
     at_relay = {
