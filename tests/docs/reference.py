@@ -89,8 +89,17 @@ def _result(node: ast.FunctionDef) -> str:
 
 
 def _arguments(arguments: ast.arguments) -> Iterable[str]:
-    yield from (each.arg for each in arguments.args)
-    yield from (f"{each.arg}=" for each in arguments.kwonlyargs)
+    """With types; what may be left out with its default, what is passed by name after a star."""
+    defaults = [None] * (len(arguments.args) - len(arguments.defaults)) + list(arguments.defaults)
+    yield from map(_argument, arguments.args, defaults)
+    if arguments.kwonlyargs:
+        yield "*"
+    yield from map(_argument, arguments.kwonlyargs, arguments.kw_defaults)
+
+
+def _argument(argument: ast.arg, default: ast.expr | None) -> str:
+    kind = f": {ast.unparse(argument.annotation)}" if argument.annotation else ""
+    return f"{argument.arg}{kind}" + (f" = {ast.unparse(default)}" if default else "")
 
 
 def _function(name: str, found: object) -> str:

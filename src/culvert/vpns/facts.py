@@ -79,20 +79,21 @@ def log_tail(process: Process) -> str:
     return f"; its log ends: {' | '.join(lines[-_LOG_LINES:])}" if lines else "; its log is empty"
 
 
-def path_of_device(vpn: str, node: Node, device: str, *, kernel_kind: str) -> DataPath:
+def path_of_device(vpn: str, node: Node, device: str, *, kernel_kind: str = "") -> DataPath:
     """The data path, from the kind of a tunnel's interface: a tun device belongs to a program.
 
-    ``kernel_kind`` is the prefix of the kernel interface's kind. Raises VpnError for any other
-    kind.
+    ``kernel_kind`` is the prefix of the kernel interface's kind, for a VPN that can have one.
+    Raises VpnError for any other kind; ``vpn`` is its name there.
     """
     link = node.link(device)
     if link is not None and link.kind == "tun":
         return DataPath.USER
-    if link is not None and link.kind.startswith(kernel_kind):
+    if link is not None and kernel_kind and link.kind.startswith(kernel_kind):
         return DataPath.KERNEL
+    wanted = f"tun or {kernel_kind}" if kernel_kind else "tun"
     raise VpnError(
         f"{vpn} on node {node.name}",
-        f"{device} is {link.kind if link else 'missing'}, neither tun nor {kernel_kind}",
+        f"{device} is {link.kind if link else 'missing'}, not {wanted}",
         "bring the tunnel up again",
     )
 

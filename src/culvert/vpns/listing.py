@@ -9,10 +9,10 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from culvert.defect import as_error
 from culvert.errors import CulvertError
 from culvert.labs.host import Host
 from culvert.vpns import registry
+from culvert.vpns.contract.place import place_of
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,10 @@ def _row_whatever_happens(vpn_id: registry.VpnId, host: Host) -> Row:
     except CulvertError as error:
         return _broken(str(vpn_id), error)
     except Exception as error:
-        return _broken(str(vpn_id), as_error(error, f"the driver of {vpn_id}"))
+        driver = registry.installed().drivers[vpn_id.name]
+        raised = f"raised {type(error).__name__}: {error} at {place_of(error, driver)}"
+        remedy = f"correct the driver; then: culvert vpns check {vpn_id}"
+        return _broken(str(vpn_id), CulvertError(f"the driver of {vpn_id}", raised, remedy))
 
 
 def _broken(name: str, error: CulvertError) -> Row:

@@ -1,0 +1,40 @@
+"""What ``culvert vpns`` says of a driver that cannot be used."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from culvert.labs.netns.this_machine import ThisMachine
+from culvert.vpns import listing, registry
+from culvert.vpns.base import Vpn
+from culvert.vpns.none import NoVpn
+from culvert.vpns.variant import Variant
+
+
+class Broken(NoVpn):
+    """Its author mistook a name."""
+
+    name = "broken"
+    variants = (Variant("default", "of a stranger"),)
+
+    @property
+    def data_path(self) -> Any:
+        return NoVpn.variants[0].data_path_of_another_version  # type: ignore[attr-defined]
+
+
+def test_a_driver_that_raises_is_listed_with_its_file_and_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = registry.installed()
+    drivers: dict[str, type[Vpn]] = {"none": known.drivers["none"], "broken": Broken}
+    monkeypatch.setattr(registry, "installed", lambda: replace(known, drivers=drivers))
+    rows = {row.vpn: row for row in listing.list_vpns(ThisMachine())}
+    (why,) = rows["broken/default"].missing
+    assert "raised AttributeError: 'Variant' object has no attribute" in why["what"]
+    assert f"{__file__}:" in why["what"]
+    assert "in data_path()" in why["what"]
+    assert why["remedy"] == "correct the driver; then: culvert vpns check broken/default"
+    assert not rows["none"].missing
