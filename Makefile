@@ -123,13 +123,18 @@ soak: setup
 
 # One file for a router or a remote host, in Culvert's tools: the lab hosts copies it from there.
 # TARGET is one of rustc's, such as aarch64-unknown-linux-musl; its standard library must be there.
-TARGET ?= $(shell rustc -vV | sed -n 's/^host: //p')
+HOST := $(shell rustc -vV | sed -n 's/^host: //p')
+TARGET ?= $(HOST)
+CROSS := $(if $(filter-out $(HOST),$(TARGET)),--target $(TARGET))
 TOOLS ?= $(or $(CULVERT_TOOLS),$(if $(filter 0,$(shell id -u)),/var/lib/culvert/tools,$(HOME)/.local/share/culvert/tools))
+STATIC := $(TOOLS)/probes/culvert-probe-$(firstword $(subst -, ,$(TARGET)))
+# Only the program is linked statically: what it depends on is the same that `make setup` has compiled.
 probe-static:
-	RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked -p culvert-probe \
-	  --target $(TARGET) --target-dir target/static
-	install -D -m 755 target/static/$(TARGET)/release/culvert-probe \
-	  $(TOOLS)/probes/culvert-probe-$(firstword $(subst -, ,$(TARGET)))
+	@echo "compiling the static probe to $(STATIC): about 1 CPU-minute if its sources have changed," \
+	  "another 2 for the libraries without a \`make setup\` before"
+	@$(call timed,static probe) cargo rustc --release --locked -p culvert-probe --bin culvert-probe \
+	  --target-dir target $(CROSS) -- -C target-feature=+crt-static
+	install -D -m 755 target/$(if $(CROSS),$(TARGET)/)release/culvert-probe $(STATIC)
 
 clean:
 	$(SUDO) $(CULVERT) clean

@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from culvert.proof.alive import ends_in_silence, silence_ns
+from culvert.proof.alive import ends_in_silence, longest_silence, silence_ns
 from culvert.results import Series
 from culvert.topology.link.impairment import Blackout, Impairment, OneWay
 from culvert.topology.link.spec import LinkSpec
@@ -53,6 +53,28 @@ def test_each_direction_is_looked_at_and_other_series_are_not() -> None:
         [], [], series=[series([5.0] * 55), series(silent), series(silent, "lost_packets")]
     )
     assert [check.passed for check in ends_in_silence(session(), outcome)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("values", "begin", "steps"),
+    [
+        ([], 0, 0),
+        ([5, 5, 5], 0, 0),
+        ([5, 0, 5, 0, 0, 0, 5, 5], 2, 3),
+        ([0, 0, 5, 0, 5, 0, 0, 0], 2, 1),
+        ([5, 0, 0, 0], 0, 0),
+    ],
+)
+def test_the_longest_silence_between_packets(values: list[float], begin: int, steps: int) -> None:
+    assert longest_silence(series(values)) == (begin * STEP_NS, steps * STEP_NS)
+
+
+def test_a_silence_in_the_middle_is_reported_and_not_judged() -> None:
+    outcome = Outcome([], [], series=[series([5.0] * 5 + [0.0] * 20 + [5.0] * 5)])
+    (check,) = ends_in_silence(session(), outcome)
+    assert check.passed
+    assert check.detail.endswith("; before, for 2.00 s from 0.40 s on")
+    assert check.figures["longest_silent_ns"] == 20 * STEP_NS
 
 
 @pytest.mark.parametrize("way", [OneWay(loss=0.1), OneWay(blackout=Blackout(10**9))])

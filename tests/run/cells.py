@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.base import Measurement
 from culvert.measurements.rtt.rtt import Rtt
@@ -12,6 +13,7 @@ from culvert.measurements.tunnel.initiation import Initiation
 from culvert.measurements.udp.udp import Udp
 from culvert.metrics import EVERY_TRIAL
 from culvert.results import Metric
+from culvert.run.trials.attempt import LabFactory
 from culvert.run.trials.execution import Execution
 from culvert.run.trials.finding import TrialFinding
 from culvert.runid import new_run_id
@@ -41,6 +43,11 @@ def vpn(word: str) -> Vpn:
     return registry.create(registry.parse(word))
 
 
+def in_namespaces(spec: LabSpec) -> Lab:
+    """A lab on this machine."""
+    return NetnsLab(new_run_id(), spec)
+
+
 def execute(contestant: Vpn, kind: str, spec: LabSpec | None = None) -> TrialFinding:
     """One trial, short."""
     measurement, parameters = SHORT[kind]
@@ -52,6 +59,7 @@ def measure(
     measurement: Measurement[Any],
     parameters: dict[str, Any],
     spec: LabSpec | None = None,
+    make_lab: LabFactory = in_namespaces,
 ) -> TrialFinding:
     """One trial on a lab of its own; its metrics are those that the measurement declares."""
     finding = Execution(
@@ -59,7 +67,7 @@ def measure(
         spec or LabSpec(link=LinkSpec()),
         measurement,
         measurement.Parameters.model_validate(parameters),
-        lambda asked: NetnsLab(new_run_id(), asked),
+        make_lab,
         {},
     ).execute()
     declared = {spec.name: spec.unit for spec in (*EVERY_TRIAL, *measurement.metrics)}

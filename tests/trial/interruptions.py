@@ -9,12 +9,13 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
+from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.machine.cgroup import hierarchies
 from culvert.measurements.base import BaseParameters, Measurement
@@ -23,12 +24,13 @@ from culvert.measurements.tcp.tcp import Tcp
 from culvert.measurements.udp.udp import Udp
 from culvert.proof.interference import LEFT_ALONE
 from culvert.results import Status
+from culvert.run.trials.attempt import LabFactory
 from culvert.run.trials.finding import TrialFinding
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.watch import Watched
 from culvert.waiting import wait_until
-from tests.run.cells import measure, vpn
+from tests.run.cells import in_namespaces, measure, vpn
 
 LOADS: dict[str, tuple[type[Measurement[Any]], dict[str, Any]]] = {
     "tcp": (Tcp, {"duration": "2s", "warmup": "100ms"}),
@@ -43,10 +45,15 @@ class Victim:
     """The end of the path to which something is done, with its VPN's process and device."""
 
     session: Session
+    at_source: bool = False
+
+    @property
+    def node(self) -> Node:
+        return self.session.source if self.at_source else self.session.target
 
     @property
     def process(self) -> Process:
-        return self.session.vpn.processes[self.session.target.name][0]
+        return self.session.vpn.processes[self.node.name][0]
 
     @property
     def threads(self) -> list[str]:
@@ -54,16 +61,25 @@ class Victim:
 
     @property
     def device(self) -> str:
-        return self.session.vpn.interface(self.session.target)
+        return self.session.vpn.interface(self.node)
+
+    def run(self, *words: str) -> str:
+        return self.node.run(words).stdout
 
     def ip(self, *words: str) -> str:
-        return self.session.target.run(["ip", *words]).stdout
+        return self.run("ip", *words)
 
 
 Interruption = Callable[[Victim], None]
 
 
-def trial(word: str, kind: str, interrupt: Interruption, after_s: float = 0.3) -> TrialFinding:
+def trial(
+    word: str,
+    kind: str,
+    interrupt: Interruption,
+    after_s: float = 0.3,
+    make_lab: LabFactory = in_namespaces,
+) -> TrialFinding:
     """A trial that is interrupted so many seconds after its load has begun."""
     contestant, (measurement, chosen) = vpn(word), LOADS[kind]
     failures: list[BaseException] = []
@@ -90,7 +106,7 @@ def trial(word: str, kind: str, interrupt: Interruption, after_s: float = 0.3) -
             session.watch = watched  # type: ignore[method-assign]
             return cast(Outcome, super().run(session, parameters))
 
-    finding = measure(contestant, Interrupted(), chosen)
+    finding = measure(contestant, Interrupted(), chosen, make_lab=make_lab)
     if failures:
         raise failures[0]
     return finding
@@ -124,6 +140,23 @@ def stop(seconds: float) -> Interruption:
             os.kill(process.pid, signal.SIGCONT)
 
     return act
+
+
+def stop_there(seconds: float) -> Interruption:
+    """By a program of the node, whose numbers of processes may be its own."""
+
+    def act(victim: Victim) -> None:
+        pid = str(victim.process.pid)
+        victim.run("kill", "-STOP", pid)
+        hold(seconds)
+        victim.run("kill", "-CONT", pid)
+
+    return act
+
+
+def at_the_source(act: Interruption) -> Interruption:
+    """The same at the other end of the path."""
+    return lambda victim: act(replace(victim, at_source=True))
 
 
 def trace(victim: Victim) -> None:
@@ -207,6 +240,35 @@ def grouped(
     return act
 
 
+def left(group: Path, top: Path) -> bool:
+    """Whether no thread is in the group any more; those that are, their own children too, leave."""
+    threads = (group / "tasks").read_text().split()
+    for thread in threads:
+        (top / "tasks").write_text(thread)
+    return not threads
+
+
+def threads_grouped(controller: str, setting: dict[str, str]) -> Interruption:
+    """All threads but the first in a group of version 1, which has no say for the process."""
+
+    def act(victim: Victim) -> None:
+        top = mounted(controller)
+        group, threads = top / f"strangers-{os.getpid()}", victim.threads[1:]
+        group.mkdir()
+        try:
+            for name, value in setting.items():
+                (group / name).write_text(value)
+            for thread in threads:
+                (group / "tasks").write_text(thread)
+            hold(0.4)
+        finally:
+            wait_until(lambda: left(group, top), what="they left", deadline_s=3)
+            group.rmdir()
+
+    return act
+
+
+starve_threads = threads_grouped("cpu", {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "1000"})
 starve = grouped("cpu", {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "1000"})
 one_core = grouped("cpuset", {"cpuset.mems": "0", "cpuset.cpus": "0"})
 freeze_1 = grouped("freezer", {"freezer.state": "FROZEN"}, {"freezer.state": "THAWED"})
@@ -226,7 +288,7 @@ def down(seconds: float) -> Interruption:
 
 
 def smaller_mtu(victim: Victim) -> None:
-    link = victim.session.target.link(victim.device)
+    link = victim.node.link(victim.device)
     assert link is not None
     victim.ip("link", "set", victim.device, "mtu", "1200")
     hold(0.3)
@@ -234,7 +296,7 @@ def smaller_mtu(victim: Victim) -> None:
 
 
 def no_address(victim: Victim) -> None:
-    link = victim.session.target.link(victim.device)
+    link = victim.node.link(victim.device)
     assert link is not None
     address = str(link.addresses[0])
     victim.ip("address", "del", address, "dev", victim.device)
@@ -256,15 +318,51 @@ def black_hole(victim: Victim) -> None:
     victim.ip("route", "del", "blackhole", to)
 
 
+def with_commands(does: str, undoes: str) -> Interruption:
+    """Commands of the node; DEVICE is the tunnel's, UNDERLAY the link's, OTHER the address of the
+    other end inside the tunnel."""
+
+    def act(victim: Victim) -> None:
+        other = victim.session.target if victim.at_source else victim.session.source
+        words = {
+            "DEVICE": victim.device,
+            "UNDERLAY": victim.node.underlay.device,
+            "OTHER": str(victim.session.inner(other)),
+        }
+        victim.run(*(words.get(word, word) for word in does.split()))
+        hold(0.3)
+        victim.run(*(words.get(word, word) for word in undoes.split()))
+
+    return act
+
+
+rule = with_commands("ip rule add from all prio 1 blackhole", "ip rule del prio 1")
+rule_to = with_commands("ip rule add to OTHER prio 1 prohibit", "ip rule del prio 1")
+short_queue = with_commands("ip link set DEVICE txqueuelen 1", "ip link set DEVICE txqueuelen 500")
+no_arp = with_commands("ip link set UNDERLAY arp off", "ip link set UNDERLAY arp on")
+neighbour = with_commands(
+    "ip neigh add 192.0.2.1 lladdr 02:00:00:00:00:99 dev UNDERLAY",
+    "ip neigh del 192.0.2.1 dev UNDERLAY",
+)
+
+
+def other_hardware_address(victim: Victim) -> None:
+    device = victim.node.underlay.device
+    before = victim.run("cat", f"/sys/class/net/{device}/address").strip()
+    victim.ip("link", "set", device, "address", "02:00:00:00:00:99")
+    hold(0.3)
+    victim.ip("link", "set", device, "address", before)
+
+
 def other_queue(victim: Victim) -> None:
-    run = victim.session.target.run
+    run = victim.node.run
     run(["tc", "qdisc", "add", "dev", victim.device, "root", "pfifo", "limit", "1"])
     hold(0.3)
     run(["tc", "qdisc", "del", "dev", victim.device, "root"])
 
 
 def dropping(victim: Victim) -> None:
-    run = victim.session.target.run
+    run = victim.node.run
     run(
         [
             "nft",

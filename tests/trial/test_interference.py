@@ -55,6 +55,7 @@ def test_stops_of_each_length_at_each_moment(
         pytest.param(do.idle, ["SCHED_IDLE instead of nice 0"], id="chrt"),
         pytest.param(do.renice, ["nice 19 instead of nice 0"], id="renice"),
         pytest.param(do.starve, ["/strangers-", "another control group", "quota"], id="quota"),
+        pytest.param(do.starve_threads, ["(/strangers-", "a thread of it"], id="threads' quota"),
         pytest.param(do.one_core, ["another control group (/strangers-"], id="cpuset"),
         pytest.param(do.freeze_1, ["was frozen with", "/strangers-"], id="freezer, version 1"),
         pytest.param(do.freeze_2, ["was frozen with", "/strangers-"], id="freezer, version 2"),
@@ -64,12 +65,35 @@ def test_stops_of_each_length_at_each_moment(
         pytest.param(do.no_address, ["wg0 on node b lacked its address 198."], id="address"),
         pytest.param(do.no_route, ["other routes", "removed", "by process"], id="route"),
         pytest.param(do.black_hole, ["other routes", "/32 added"], id="black hole"),
+        pytest.param(do.rule, ["node b had other routes (rule 1 added)"], id="rule"),
+        pytest.param(do.rule_to, ["node b had other routes (rule 1 added)"], id="rule to"),
+        pytest.param(
+            *(do.other_hardware_address, ["(hardware address 02:00:00:00:00:99 instead of "]),
+            id="hardware address",
+        ),
+        pytest.param(do.short_queue, ["(queue length 1 instead of 500)"], id="queue length"),
+        pytest.param(do.no_arp, ["(ARP false instead of true)"], id="ARP"),
+        pytest.param(do.neighbour, ["other settings (neighbour 192.0.2.1)"], id="neighbour"),
         pytest.param(do.other_queue, ["wg0 on node b had another queue (pfifo)"], id="queue"),
         pytest.param(do.dropping, ["other rules of nftables", "(nft)"], id="nftables"),
     ],
 )
 def test_whatever_is_done_to_it_is_named(act: Interruption, words: list[str]) -> None:
     assert_invalid(trial(GO, "rtt", act), *words)
+
+
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        (do.stop(0.2), "was stopped (SIGSTOP)"),
+        (do.down(0.3), "was down"),
+        (do.no_route, "had other routes"),
+        (do.rule, "had other routes (rule 1 added)"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["tcp", "udp"])
+def test_nor_is_the_sending_end_spared(kind: str, act: Interruption, words: str) -> None:
+    assert_invalid(trial(GO, kind, do.at_the_source(act)), "node a", words)
 
 
 @pytest.mark.parametrize("word", [GO, OPENVPN])

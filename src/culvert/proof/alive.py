@@ -7,6 +7,8 @@ packets wait or are lost in silence, and figures of the time before look sound.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
+from operator import itemgetter
 
 from culvert.labs.ending import how_ended, remedy_for
 from culvert.proof.canary import echo_marked
@@ -119,20 +121,38 @@ def silence_ns(series: Series) -> int:
     return series.t_ns[-1] - (ends[-1] if ends else series.t_ns[0])
 
 
+def longest_silence(series: Series) -> tuple[int, int]:
+    """Of intervals without a packet between others: its begin after the series', and its duration,
+    in ns. It is reported and not judged: a rekey is silent too."""
+    full = [number for number, value in enumerate(series.values) if value]
+    silent = [
+        (series.t_ns[before] - series.t_ns[0], series.t_ns[after - 1] - series.t_ns[before])
+        for before, after in pairwise(full)
+    ]
+    return max(silent, key=itemgetter(1), default=(0, 0))
+
+
 def _silences(outcome: Outcome, allowed_ns: int) -> Iterator[Check]:
     for series in outcome.series:
         if series.name not in _RECEIVED or len(series.t_ns) < 2:
             continue
         lasted_ns = series.t_ns[-1] - series.t_ns[0]
         silent_ns = silence_ns(series)
+        from_ns, longest_ns = longest_silence(series)
+        before = f"; before, for {longest_ns / 1e9:.2f} s from {from_ns / 1e9:.2f} s on"
         direction = series.labels.get("direction")
         yield Check(
             NO_SILENCE,
             silent_ns <= max(allowed_ns, SILENCE_SHARE * lasted_ns),
             f"nothing arrived in the last {silent_ns / 1e9:.2f} s of {lasted_ns / 1e9:.2f} s "
-            f"({series.name}{f', {direction}' if direction else ''})",
+            f"({series.name}{f', {direction}' if direction else ''}){before if longest_ns else ''}",
             "the tunnel stopped during the measurement, whatever it does now: see the VPN's log",
-            {"silent_ns": silent_ns, "lasted_ns": lasted_ns},
+            {
+                "silent_ns": silent_ns,
+                "lasted_ns": lasted_ns,
+                "longest_silent_ns": longest_ns,
+                "longest_from_ns": from_ns,
+            },
         )
 
 

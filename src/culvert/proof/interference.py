@@ -7,7 +7,7 @@ devices, addresses, routes and queues that it uses.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from culvert.labs.process import Process
 from culvert.probe.results import Accounted
@@ -60,10 +60,14 @@ def left_alone(session: Session, outcome: Outcome) -> list[Check]:
     judged = set(Meddling) - {Meddling.THROTTLED_TOGETHER}
     if session.lab.real_links:  # the firewall of a host is not the lab's alone
         judged.remove(Meddling.FIREWALL)
-    return [_check({**watched.accounted, **watched.others}, judged) for watched in outcome.watched]
+    return [
+        left_alone_on({**watched.accounted, **watched.others}, judged)
+        for watched in outcome.watched
+    ]
 
 
-def _check(accounted: Mapping[str, Accounted], judged: set[Meddling]) -> Check:
+def left_alone_on(accounted: Mapping[str, Accounted], judged: Collection[Meddling]) -> Check:
+    """Whether nothing of these kinds was done on these nodes."""
     seen = {name: one.interference for name, one in accounted.items() if one.interference}
     found = [
         (name, one, episode)
@@ -130,6 +134,7 @@ _DONE = {
     Meddling.DEVICE_DOWN: "was down",
     Meddling.NO_CARRIER: "had no carrier",
     Meddling.MTU: "had another MTU ({detail})",
+    Meddling.SETTINGS: "had other settings ({detail})",
     Meddling.ADDRESS: "lacked its address {detail}",
     Meddling.ROUTE: "had other routes ({detail})",
     Meddling.QUEUE: "had another queue ({detail})",

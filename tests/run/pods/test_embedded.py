@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -44,6 +45,7 @@ from culvert.vpns import registry
 from tests.here import HERE
 from tests.run.pods.leaks import KINDS, beside_the_vpn, copied_clear
 from tests.run.pods.shells import pods_with_a_shell
+from tests.trial.interruptions import hold
 
 pytestmark = [pytest.mark.lab, pytest.mark.vpn, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -361,6 +363,42 @@ def test_a_pod_that_goes_away_is_named_and_none_is_left(clusters: EmbeddedCluste
     assert "-b" in found.reason
     assert found.remedy
     assert pods(over(clusters, WIREGUARD)) == []
+
+
+@pytest.mark.parametrize("what", ["was stopped (SIGSTOP)", "had other settings (queue length 1"])
+@pytest.mark.parametrize("node", ["a", "b"])
+def test_a_vpn_below_it_that_is_interrupted_in_a_trial_gives_no_figure(
+    clusters: EmbeddedClusters, node: str, what: str
+) -> None:
+    below = over(clusters, WIREGUARD).over
+    assert below is not None
+    process, device = below.vpn.processes[node][0], below.vpn.interface(below.lab.nodes[node])
+
+    def interrupt() -> None:
+        if "stopped" in what:
+            os.kill(process.pid, signal.SIGSTOP)
+            hold(0.2)
+            os.kill(process.pid, signal.SIGCONT)
+        else:
+            run = below.lab.nodes[node].run
+            # Its queue: a device that is down loses the routes of the cluster.
+            run(["ip", "link", "set", device, "txqueuelen", "1"])
+            hold(0.2)
+            run(["ip", "link", "set", device, "txqueuelen", "500"])
+
+    class Interrupted(Tcp):
+        def run(self, session: Session, parameters: TcpParameters) -> Outcome:
+            timer = threading.Timer(0.5, interrupt)
+            timer.start()
+            try:
+                return super().run(session, parameters)
+            finally:
+                timer.join()
+
+    parameters = TcpParameters.model_validate({"duration": "1500ms", "warmup": "200ms"})
+    found = execution(clusters, WIREGUARD, Interrupted(), parameters).execute()
+    assert found.status is Status.INVALID, found.reason
+    assert f"on node {node} {what}" in found.reason
 
 
 def test_a_vpn_that_ends_in_a_trial_is_named(clusters: EmbeddedClusters) -> None:

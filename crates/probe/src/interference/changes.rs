@@ -5,7 +5,9 @@ use crate::net::netlink::{dump, split};
 use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
+use netlink_packet_route::neighbour::{NeighbourAddress, NeighbourAttribute, NeighbourMessage};
 use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteFlags, RouteMessage};
+use netlink_packet_route::rule::{RuleAttribute, RuleMessage};
 use netlink_packet_route::tc::{TcAttribute, TcMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
@@ -15,9 +17,12 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// linux/rtnetlink.h: links, queues, addresses and routes of both versions.
-const GROUPS: [u32; 6] = [1, 4, 5, 7, 9, 11];
+/// linux/rtnetlink.h: links, neighbours, queues; addresses, routes and rules of both versions.
+const GROUPS: [u32; 9] = [1, 3, 4, 5, 7, 8, 9, 11, 19];
 const BUFFER: usize = 1 << 20;
+
+/// What a device keeps through a trial, by name.
+type Settings = BTreeMap<&'static str, String>;
 
 struct Device {
     name: String,
@@ -25,6 +30,8 @@ struct Device {
     carrier: bool,
     mtu: u32,
     first_mtu: u32,
+    settings: Settings,
+    first_settings: Settings,
     /// Its program holds it, and makes its carrier.
     tunnel: bool,
 }
@@ -169,6 +176,31 @@ impl Changes {
                     book.end(&what, now_ns);
                 }
             }
+            RouteNetlinkMessage::NewRule(message) => {
+                if let Some((removed, added)) = self.of_rule(&message)
+                    && !book.end(&removed, now_ns)
+                {
+                    book.begin(added, now_ns, by);
+                }
+            }
+            RouteNetlinkMessage::DelRule(message) => {
+                if let Some((removed, added)) = self.of_rule(&message)
+                    && !book.end(&added, now_ns)
+                {
+                    book.begin(removed, now_ns, by);
+                }
+            }
+            RouteNetlinkMessage::NewNeighbour(message) => {
+                if let Some(what) = self.of_neighbour(&message).filter(|_| by.is_some()) {
+                    book.begin(what, now_ns, by);
+                }
+            }
+            RouteNetlinkMessage::DelNeighbour(message) => {
+                if let Some(what) = self.of_neighbour(&message).filter(|_| by.is_some()) {
+                    book.begin(what.clone(), now_ns, by);
+                    book.end(&what, now_ns);
+                }
+            }
             _ => {}
         }
     }
@@ -197,6 +229,23 @@ impl Changes {
             book.end_all(Kind::Mtu, &subject, now_ns);
             changes.push((Kind::Mtu, true, now.mtu == before.first_mtu, detail));
         }
+        for (name, value) in &now.settings {
+            let first = before.first_settings.get(name);
+            let of = |value: &String| What {
+                kind: Kind::Settings,
+                subject: subject.clone(),
+                detail: format!("{name} {value} instead of {}", first.unwrap_or(value)),
+            };
+            match before.settings.get(name) {
+                Some(last) if last != value => {
+                    book.end(&of(last), now_ns);
+                    if first != Some(value) {
+                        book.begin(of(value), now_ns, by.clone());
+                    }
+                }
+                _ => {}
+            }
+        }
         for (kind, was_well, is_well, detail) in changes {
             match (was_well, is_well) {
                 (true, false) => {
@@ -214,6 +263,7 @@ impl Changes {
         }
         *before = Device {
             first_mtu: before.first_mtu,
+            first_settings: std::mem::take(&mut before.first_settings),
             name: before.name.clone(),
             ..now
         };
@@ -240,6 +290,45 @@ impl Changes {
             kind: Kind::Queue,
             subject: Subject::Device(device.name.clone()),
             detail: kind.unwrap_or_default(),
+        })
+    }
+
+    /// The removal and the addition of a rule that packets of the devices may follow.
+    fn of_rule(&self, message: &RuleMessage) -> Option<(What, What)> {
+        let mut priority = 0;
+        for attribute in &message.attributes {
+            let (ip, length) = match attribute {
+                RuleAttribute::Destination(ip) => (ip, message.header.dst_len),
+                RuleAttribute::Source(ip) => (ip, message.header.src_len),
+                RuleAttribute::Priority(found) => {
+                    priority = *found;
+                    continue;
+                }
+                _ => continue,
+            };
+            if !self.networks.iter().any(|one| one.overlaps(*ip, length)) {
+                return None;
+            }
+        }
+        let what = |done: &str| What {
+            kind: Kind::Route,
+            subject: Subject::Node,
+            detail: format!("rule {priority} {done}"),
+        };
+        Some((what("removed"), what("added")))
+    }
+
+    fn of_neighbour(&self, message: &NeighbourMessage) -> Option<What> {
+        let device = self.devices.get(&message.header.ifindex)?;
+        let of = message.attributes.iter().find_map(|one| match one {
+            NeighbourAttribute::Destination(NeighbourAddress::Inet(ip)) => Some(IpAddr::V4(*ip)),
+            NeighbourAttribute::Destination(NeighbourAddress::Inet6(ip)) => Some(IpAddr::V6(*ip)),
+            _ => None,
+        })?;
+        Some(What {
+            kind: Kind::Settings,
+            subject: Subject::Device(device.name.clone()),
+            detail: format!("neighbour {of}"),
         })
     }
 
@@ -274,6 +363,12 @@ impl Changes {
 }
 
 impl Network {
+    /// Whether the network of that length around an address has addresses of this one.
+    fn overlaps(&self, address: IpAddr, length: u8) -> bool {
+        let length = length.min(self.length);
+        Network { address, length }.has(self.address)
+    }
+
     fn has(&self, other: IpAddr) -> bool {
         match (self.address, other) {
             (IpAddr::V4(own), IpAddr::V4(other)) => {
@@ -297,10 +392,21 @@ fn device(message: &LinkMessage) -> Device {
         carrier: flags.contains(LinkFlags::LowerUp),
         mtu: 0,
         first_mtu: 0,
+        settings: Settings::new(),
+        first_settings: Settings::new(),
         tunnel: false,
     };
+    let answers = !flags.contains(LinkFlags::Noarp);
+    device.settings.insert("ARP", answers.to_string());
     for attribute in &message.attributes {
         match attribute {
+            LinkAttribute::TxQueueLen(length) => {
+                device.settings.insert("queue length", length.to_string());
+            }
+            LinkAttribute::Address(bytes) => {
+                let digits: Vec<String> = bytes.iter().map(|one| format!("{one:02x}")).collect();
+                device.settings.insert("hardware address", digits.join(":"));
+            }
             LinkAttribute::IfName(name) => device.name.clone_from(name),
             LinkAttribute::Mtu(mtu) => (device.mtu, device.first_mtu) = (*mtu, *mtu),
             LinkAttribute::LinkInfo(infos) => {
@@ -309,6 +415,7 @@ fn device(message: &LinkMessage) -> Device {
             _ => {}
         }
     }
+    device.first_settings.clone_from(&device.settings);
     device
 }
 
@@ -344,6 +451,18 @@ mod tests {
         assert!(network("198.19.0.1", 0).has("10.0.0.1".parse().unwrap()));
         assert!(network("fd00::1", 64).has("fd00::2".parse().unwrap()));
         assert!(!network("fd00::1", 64).has("10.0.0.1".parse().unwrap()));
+    }
+
+    #[test]
+    fn a_rule_concerns_networks_that_it_overlaps() {
+        let network = Network {
+            address: "198.19.0.1".parse().unwrap(),
+            length: 24,
+        };
+        assert!(network.overlaps("198.0.0.0".parse().unwrap(), 8));
+        assert!(network.overlaps("198.19.0.7".parse().unwrap(), 32));
+        assert!(!network.overlaps("10.0.0.0".parse().unwrap(), 8));
+        assert!(!network.overlaps("198.19.1.7".parse().unwrap(), 32));
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub enum Kind {
     /// A device that is no tunnel lost its carrier.
     NoCarrier,
     Mtu,
+    /// Queue length, hardware address, ARP, neighbours of a device.
+    Settings,
     Address,
     Route,
     Queue,

@@ -28,11 +28,15 @@ struct Member {
     first: Place,
     place: Place,
     traced: bool,
+    /// Control groups that only some of its threads were moved to.
+    strayed: BTreeSet<String>,
     threads: BTreeMap<i32, Thread>,
 }
 
 struct Thread {
     stat: File,
+    cgroup: Option<File>,
+    membership: Option<String>,
     children: Option<File>,
     affinity: Option<CpuSet>,
     scheduling: Option<Scheduling>,
@@ -91,6 +95,7 @@ impl Members {
             first: place.clone(),
             place,
             traced: false,
+            strayed: BTreeSet::new(),
             threads: BTreeMap::new(),
         };
         member.find_threads(pid);
@@ -121,6 +126,9 @@ impl Members {
             if member.place.names != member.first.names {
                 add(Kind::Moved, &member.moved_to());
             }
+            for group in &member.strayed {
+                add(Kind::Moved, group);
+            }
         }
         book.look(&QUICK, found, now_ns);
     }
@@ -139,6 +147,7 @@ impl Members {
                     .map(|child| (child, member.label.clone())),
             );
             member.traced = member.is_traced(*pid);
+            member.strayed = member.strays();
             for (kind, detail) in changes {
                 found.insert(member.what(*pid, kind, &detail));
             }
@@ -245,6 +254,22 @@ impl Member {
         (changes, children)
     }
 
+    /// Groups of threads that are in none of their process's and were not there at first.
+    fn strays(&self) -> BTreeSet<String> {
+        let mut groups = BTreeSet::new();
+        for thread in self.threads.values() {
+            let now = thread.cgroup.as_ref().and_then(read);
+            if now.is_none() || now == thread.membership {
+                continue;
+            }
+            let now = now.unwrap_or_default();
+            let known: BTreeSet<&str> = self.membership.lines().collect();
+            let elsewhere = now.lines().filter(|line| !known.contains(line));
+            groups.extend(elsewhere.map(|line| format!("{}, a thread of it", group_of(line))));
+        }
+        groups
+    }
+
     fn is_traced(&self, pid: i32) -> bool {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         let tracer = status
@@ -262,8 +287,11 @@ impl Member {
 impl Thread {
     fn open(pid: i32, tid: i32) -> Option<Thread> {
         let file = |name: &str| File::open(format!("/proc/{pid}/task/{tid}/{name}")).ok();
+        let cgroup = file("cgroup");
         Some(Thread {
             stat: file("stat")?,
+            membership: cgroup.as_ref().and_then(read),
+            cgroup,
             children: file("children"),
             affinity: affinity(tid),
             scheduling: scheduling(tid),
@@ -281,6 +309,11 @@ impl Scheduling {
             policy => format!("policy {policy}, priority {}", self.priority),
         }
     }
+}
+
+/// Of a line of /proc/PID/cgroup: number, controllers, group.
+fn group_of(line: &str) -> &str {
+    line.splitn(3, ':').last().unwrap_or(line)
 }
 
 /// proc_pid_stat(5): the name in parentheses may contain anything. None of a zombie.

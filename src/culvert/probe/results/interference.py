@@ -25,6 +25,7 @@ class Meddling(StrEnum):
     DEVICE_DOWN = "device_down"
     NO_CARRIER = "no_carrier"
     MTU = "mtu"
+    SETTINGS = "settings"
     ADDRESS = "address"
     ROUTE = "route"
     QUEUE = "queue"

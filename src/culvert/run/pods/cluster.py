@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from typing import Any
@@ -29,6 +29,7 @@ from culvert.run.pods.possible import (
 from culvert.runid import new_run_id
 from culvert.topology.placement import Placement
 from culvert.topology.spec import LabSpec
+from culvert.trial.check import Check
 from culvert.vpns.base import Vpn
 
 
@@ -59,6 +60,12 @@ class Under:
         """What programs of the cluster on this machine have used, by node and name; none if it is
         elsewhere."""
         return {}
+
+    @contextmanager
+    def watching(self) -> Iterator[list[Check]]:
+        """Whether the VPN below it was left alone meanwhile, once the body has ended; none where
+        that is not known."""
+        yield []
 
     def broken(self) -> CulvertError | None:
         """A part of the cluster that has died; None if it is not known of any."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from pathlib import Path as File
@@ -35,7 +35,11 @@ from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.process import Usage
 from culvert.machine.trials.sockets import congestion_control
 from culvert.measurements.base import Measurement
+from culvert.probe.client import Probe, Task
+from culvert.probe.results import Accounted, parse
+from culvert.probe.results.interference import Meddling
 from culvert.proof.alive import survivors
+from culvert.proof.interference import Stops, left_alone_on
 from culvert.run.pods.cluster import Clusters, Under, quiet
 from culvert.run.pods.possible import congestion_of
 from culvert.runid import new_run_id
@@ -43,6 +47,8 @@ from culvert.topology.graph import SERVERS, Path
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh, serving
 from culvert.topology.spec import LabSpec
+from culvert.trial.accounting import begin_accounting
+from culvert.trial.check import Check
 from culvert.vpns.base import Vpn
 
 CONTROL = "c"
@@ -50,6 +56,7 @@ PATHS = (Path("a", "b"), Path("a", CONTROL), Path(CONTROL, "b"))
 """A condition's impairments act on the link of each source: once between the pods of a and b."""
 INSTRUMENTS = ("hey", "iperf3")
 """Programs in the image of the embedded cluster's pods, beside the probe."""
+JUDGED = frozenset(Meddling) - {Meddling.THROTTLED_TOGETHER, Meddling.FIREWALL}
 NOT_K3S = "upstream Kubernetes in namespaces, not K3s"
 
 
@@ -100,6 +107,7 @@ class OverVpn:
         inside = replace(spec, topology=topology, links={}, cpus=None, firewall=None, pods=None)
         self.lab = NetnsLab(new_run_id(), inside)
         self.cluster: EmbeddedCluster | None = None
+        self._probes: dict[str, Probe] = {}
         self.up_s = 0.0
 
     def open(self) -> EmbeddedCluster:
@@ -133,9 +141,37 @@ class OverVpn:
         self._say(f"cluster over {vpn.id}: ready after {self.up_s:.1f} s")
         return self.cluster
 
+    @contextmanager
+    def watching(self) -> Iterator[list[Check]]:
+        """Whether the VPN was left alone on its nodes meanwhile, once the body has ended. Rules of
+        firewalls are the cluster's own."""
+        checks: list[Check] = []
+        if self.vpn.id == "none":
+            yield checks
+            return
+        if not self._probes:
+            for name, node in self.lab.nodes.items():
+                self._probes[name] = self._stack.enter_context(Probe(node))
+        stops = Stops(self.vpn)
+        tasks = {name: self._watch(name, probe) for name, probe in self._probes.items()}
+        for task in tasks.values():
+            task.ready()
+        try:
+            yield checks
+        finally:
+            accounted = {name: parse(Accounted, task.stop()) for name, task in tasks.items()}
+        checks += [left_alone_on(accounted, JUDGED), *stops.checks()]
+
+    def _watch(self, name: str, probe: Probe) -> Task:
+        node = self.lab.nodes[name]
+        devices = [node.underlay.device, self.vpn.interface(node)]
+        present = [each for each in devices if node.link(each) is not None]
+        return begin_accounting(probe, self.vpn.processes[name], present)
+
     def close(self) -> None:
         """Remove everything. Idempotent."""
         self.cluster = None
+        self._probes.clear()
         self._stack.close()
 
     def broken(self) -> CulvertError | None:
@@ -196,6 +232,15 @@ class UnderEmbedded(Under):
                 if (used := process.usage()) is not None:
                     found[node_name, process.name] = used
         return found
+
+    @contextmanager
+    def watching(self) -> Iterator[list[Check]]:
+        """Of the VPN below it."""
+        if self.over is None:
+            yield []
+            return
+        with self.over.watching() as checks:
+            yield checks
 
     def broken(self) -> CulvertError | None:
         """What of the lab, the VPN or the cluster has died."""

@@ -136,6 +136,7 @@ class PodExecution:
         beside = Beside(seen, lab.placement, sample_one_in, measurement.marks_packets)
         try:
             with (
+                under.watching() as alone,
                 accounting(under, observers) as programs,
                 watching(
                     watch.observers,
@@ -156,6 +157,7 @@ class PodExecution:
         clear = beside.checks if encrypted else []
         after = [
             *clear,
+            *alone,
             *left_alone(session, outcome),
             *outcome.doubts,
             *ends_in_silence(session, outcome),
