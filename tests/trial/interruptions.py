@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import pytest
 
+from culvert.labs.base import Lab
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.machine.cgroup import hierarchies
@@ -26,6 +27,8 @@ from culvert.proof.interference import LEFT_ALONE
 from culvert.results import Status
 from culvert.run.trials.attempt import LabFactory
 from culvert.run.trials.finding import TrialFinding
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.watch import Watched
@@ -73,6 +76,11 @@ class Victim:
 Interruption = Callable[[Victim], None]
 
 
+def over_a_wire(spec: LabSpec) -> Lab:
+    """A lab whose link a busy machine forwards in time."""
+    return in_namespaces(replace(spec, link=LinkSpec(kind="wire", rate_bps=50_000_000)))
+
+
 def trial(
     word: str,
     kind: str,
@@ -112,10 +120,10 @@ def trial(
     return finding
 
 
-def assert_invalid(finding: TrialFinding, *words: str) -> None:
+def assert_invalid(finding: TrialFinding, *words: str, check: str = LEFT_ALONE) -> None:
     """Not a figure, and the reason names what was done."""
     assert finding.status is Status.INVALID, finding.reason
-    assert finding.reason.startswith(LEFT_ALONE)
+    assert finding.reason.startswith(check)
     for word in words:
         assert word in finding.reason
     assert finding.remedy
@@ -152,6 +160,24 @@ def stop_there(seconds: float) -> Interruption:
         victim.run("kill", "-CONT", pid)
 
     return act
+
+
+def stop_process(process: Process, seconds: float = 0.1) -> None:
+    """One of this machine's."""
+    os.kill(process.pid, signal.SIGSTOP)
+    hold(seconds)
+    os.kill(process.pid, signal.SIGCONT)
+
+
+def stop_probe(victim: Victim) -> None:
+    """Of the receiving end."""
+    stop_process(victim.session.b.process)
+
+
+def stop_link(victim: Victim) -> None:
+    """The program of the link."""
+    (process,) = victim.session.lab.programs
+    stop_process(process)
 
 
 def at_the_source(act: Interruption) -> Interruption:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from culvert.proof.interference import LEFT_ALONE
+from culvert.proof.interference import INSTRUMENTS_LEFT_ALONE, LEFT_ALONE
 from culvert.results import Status
 from tests.here import HERE
 from tests.run.cells import vpn
@@ -94,6 +94,17 @@ def test_whatever_is_done_to_it_is_named(act: Interruption, words: list[str]) ->
 @pytest.mark.parametrize("kind", ["tcp", "udp"])
 def test_nor_is_the_sending_end_spared(kind: str, act: Interruption, words: str) -> None:
     assert_invalid(trial(GO, kind, do.at_the_source(act)), "node a", words)
+
+
+@pytest.mark.parametrize("kind", ["tcp", "udp"])
+@pytest.mark.parametrize(
+    ("act", "words"), [(do.stop_probe, "probe (process "), (do.stop_link, "culvert-wire (process ")]
+)
+def test_nor_are_figures_whose_instrument_was_stopped(
+    kind: str, act: Interruption, words: str
+) -> None:
+    found = trial(GO, kind, act, make_lab=do.over_a_wire)
+    assert_invalid(found, words, "stopped and continued", check=INSTRUMENTS_LEFT_ALONE)
 
 
 @pytest.mark.parametrize("word", [GO, OPENVPN])

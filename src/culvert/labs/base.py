@@ -15,6 +15,7 @@ from culvert.errors import CulvertError
 from culvert.labs.footprint import Footprint
 from culvert.labs.host import Host
 from culvert.labs.node import Node
+from culvert.labs.process import Process
 from culvert.labs.witness import Witness
 from culvert.topology.graph import Path, Role
 from culvert.topology.plan import TUNNELS, Attachment, plan
@@ -105,6 +106,11 @@ class Lab(ABC):
     def lost(self) -> Mapping[str, CulvertError]:
         """The nodes whose machines cannot be used, or not any more, each with the error."""
         return {}
+
+    @property
+    def programs(self) -> Sequence[Process]:
+        """Culvert's own, that make its links."""
+        return ()
 
     def broken(self) -> CulvertError | None:
         """An error if a part of the lab itself has died or is stopped; None if all work."""

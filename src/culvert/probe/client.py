@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from culvert.errors import DeadlineExceeded, ProbeError
 from culvert.labs.ending import how_ended, remedy_for
+from culvert.labs.process import Process
 from culvert.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -125,6 +126,11 @@ class Probe:
     def pid(self) -> int:
         """The agent's process id on its node."""
         return self._process.pid
+
+    @property
+    def process(self) -> Process:
+        """The agent's."""
+        return self._process
 
     def begin(self, task: str, **parameters: Any) -> Task:
         """Start a task and return at once."""

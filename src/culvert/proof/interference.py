@@ -7,7 +7,7 @@ devices, addresses, routes and queues that it uses.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from culvert.labs.process import Process
 from culvert.probe.results import Accounted
@@ -24,6 +24,7 @@ from culvert.trial.session import Session
 from culvert.vpns.base import Vpn
 
 LEFT_ALONE = "nothing outside interrupted the VPN"
+INSTRUMENTS_LEFT_ALONE = "nothing outside interrupted the measurement"
 MOST_NAMED = 3
 """Episodes in the reason of a trial; the evidence has all."""
 _PROCESSES = "look for what does that to processes here (a supervisor, a debugger, a resource "
@@ -33,26 +34,35 @@ _NETWORK += "then repeat the trial"
 
 
 class Stops:
-    """Stops of the VPN's processes from its creation on, however short: the kernel reports each
-    continuation to the parent. Processes that start later are included."""
+    """Stops of processes from its creation on, however short: the kernel reports each continuation
+    to the parent. The VPN's that start later are included; ``instruments`` are what measures and
+    what makes the links."""
 
-    def __init__(self, vpn: Vpn) -> None:
+    def __init__(self, vpn: Vpn, instruments: Iterable[Process] = ()) -> None:
         self._vpn = vpn
-        self._before = {process: process.resumptions() for _, process in _processes(vpn)}
+        self._instruments = tuple(instruments)
+        self._before = {process: process.resumptions() for _, _, process in self._all()}
 
     def checks(self) -> list[Check]:
         """A failed check of each process that was stopped and continued; none if all ran on."""
         return [
             Check(
-                LEFT_ALONE,
+                check,
                 passed=False,
-                detail=f"{process.name} (process {process.pid}) on node {name} was stopped and "
+                detail=f"{process.name} (process {process.pid}){where} was stopped and "
                 "continued (SIGSTOP, SIGCONT)",
                 remedy=_PROCESSES,
             )
-            for name, process in _processes(self._vpn)
+            for check, where, process in self._all()
             if process.resumptions() > self._before.get(process, 0)
         ]
+
+    def _all(self) -> Iterator[tuple[str, str, Process]]:
+        for name, processes in self._vpn.processes.items():
+            for process in processes:
+                yield LEFT_ALONE, f" on node {name}", process
+        for process in self._instruments:
+            yield INSTRUMENTS_LEFT_ALONE, "", process
 
 
 def left_alone(session: Session, outcome: Outcome) -> list[Check]:
@@ -140,9 +150,3 @@ _DONE = {
     Meddling.QUEUE: "had another queue ({detail})",
     Meddling.FIREWALL: "got other rules of nftables",
 }
-
-
-def _processes(vpn: Vpn) -> Iterator[tuple[str, Process]]:
-    for name, processes in vpn.processes.items():
-        for process in processes:
-            yield name, process

@@ -77,7 +77,7 @@ def test_a_cluster_that_cannot_be_reached_is_not_a_clear_one(tmp_path: Path) -> 
     path.write_text(json.dumps(config))
     done = culvert("kubernetes", "check", "--kubeconfig", path)
     done.refused(3, "cannot be reached")
-    culvert("kubernetes", "check", "--kubeconfig", tmp_path / "none").refused(2, "no such file")
+    culvert("kubernetes", "check", "--kubeconfig", tmp_path / "none").refused(2, "does not exist")
 
 
 @pytest.mark.parametrize(

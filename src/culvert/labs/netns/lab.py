@@ -26,6 +26,7 @@ from culvert.labs.netns.limits import check
 from culvert.labs.netns.node import NetnsNode
 from culvert.labs.netns.this_machine import ThisMachine
 from culvert.labs.node import Node
+from culvert.labs.process import Process
 from culvert.labs.router import firewall
 from culvert.labs.witness import Witness
 from culvert.runid import is_run_id
@@ -101,6 +102,12 @@ class NetnsLab(Lab):
     def obstacles(self) -> Sequence[str]:
         """Packets dropped by routers with a firewall."""
         return [one for node in self._filters() for one in firewall.obstacles(node)]
+
+    @property
+    def programs(self) -> Sequence[Process]:
+        """That of the wires."""
+        process = self._wire_program.process
+        return () if process is None else (process,)
 
     def broken(self) -> LabError | None:
         """The program of the wires, if it has ended or is stopped; what somebody removed; a link

@@ -63,10 +63,12 @@ class Kubernetes(OfPods):
         )
 
     def begin(self) -> None:
-        """Say what is done until the first step of a cluster."""
+        """Tell a person what is done until the first step of a cluster."""
         from culvert.console import err
 
-        err.print("reading the study and loading the cluster's client", style="dim", markup=False)
+        if err.is_terminal:
+            text = "reading the study and loading the cluster's client"
+            err.print(text, style="dim", markup=False)
 
     @contextmanager
     def open(self, study: Study) -> Iterator[PodPlace]:

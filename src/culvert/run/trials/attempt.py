@@ -214,7 +214,8 @@ class Attempt:
         drives = self._measurement.drives_tunnel
         if not drives and not self._proved(finding, session.path, before(session)):
             return None
-        stops = Stops(vpn)
+        agents = [probe.process for probe in session.probes]
+        stops = Stops(vpn, [*agents, *session.lab.programs])
         measuring = time.monotonic()
         outcome = self._measurement.run(session, self._parameters)
         finding.measuring_s += time.monotonic() - measuring

@@ -39,6 +39,11 @@ class WireProgram:
         """The process id while it runs."""
         return self._process.pid if self._process is not None else None
 
+    @property
+    def process(self) -> LocalProcess | None:
+        """While it runs."""
+        return self._process
+
     def start(self) -> None:
         """Start it unless it is running. Raises LabError or NotPossible."""
         if self._process is not None:
