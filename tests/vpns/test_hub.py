@@ -12,7 +12,7 @@ from culvert.topology.graph import Path
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import GATEWAY, mesh, star
 from culvert.topology.spec import LabSpec
-from culvert.vpns.forwarding import Forwarding
+from culvert.vpns.parts.forwarding import Forwarding
 from culvert.vpns.variant import DIRECT, Route
 from culvert.vpns.wireguard.driver import WireGuard
 from tests.run.cells import execute, measure, value, vpn

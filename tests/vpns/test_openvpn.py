@@ -17,7 +17,7 @@ from culvert.vpns.openvpn import config
 from culvert.vpns.openvpn.driver import OpenVpn, _negotiated
 from culvert.vpns.openvpn.packet import Framing, Opcode
 from culvert.vpns.outer import OuterPacket
-from culvert.vpns.pki import Authority, CertificateUsage, KeyKind
+from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.variant import DataPath
 from tests.here import HERE
 

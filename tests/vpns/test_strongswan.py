@@ -16,7 +16,7 @@ from culvert.machine import features
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract.observe import node_state
 from culvert.vpns.ipsec.transforms import IKE, TRANSFORMS, Carriage, Transform
-from culvert.vpns.pki import Authority, CertificateUsage, KeyKind
+from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.strongswan import config as strongswan_config
 from culvert.vpns.strongswan.config import VICI, IkeConnection, IkeEnd, Upkeep, connections_config
 from culvert.vpns.strongswan.driver import StrongSwan

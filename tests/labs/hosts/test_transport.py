@@ -22,7 +22,7 @@ from culvert.labs.process import Process
 from culvert.probe.client import Probe
 from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
-from culvert.vpns.forwarding import Forwarding
+from culvert.vpns.parts.forwarding import Forwarding
 from culvert.waiting import wait_until
 from tests.labs.hosts.remains import init_of, processes, remains, wait_unchanged
 

@@ -27,8 +27,8 @@ from culvert.vpns.headscale.policy import as_json
 from culvert.vpns.headscale.ports import Ports
 from culvert.vpns.headscale.relay import Relay
 from culvert.vpns.outer import OuterPacket
+from culvert.vpns.parts.ranges import refuse_taken
 from culvert.vpns.policy import OPEN, Permit, Policy, Protocol
-from culvert.vpns.ranges import refuse_taken
 from culvert.vpns.variant import RouteCount
 
 ADDRESSES = {"a": IPv4Address("100.64.0.1"), "b": IPv4Address("100.64.0.2")}

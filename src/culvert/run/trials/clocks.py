@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from culvert.errors import CulvertError, VpnError
 from culvert.labs.base import Lab
-from culvert.vpns.pki import CLOCK_SLACK
+from culvert.vpns.parts.pki import CLOCK_SLACK
 
 HERE = "this machine"
 """It issues the certificates."""

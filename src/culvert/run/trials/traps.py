@@ -6,8 +6,8 @@ from __future__ import annotations
 from culvert.errors import NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.node import Node
-from culvert.vpns.aes import aes_use, require_requested_aes
 from culvert.vpns.base import Vpn
+from culvert.vpns.parts.aes import aes_use, require_requested_aes
 from culvert.vpns.variant import DataPath
 
 

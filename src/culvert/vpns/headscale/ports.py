@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-from culvert.vpns import ports
+from culvert.vpns.parts import ports
 
 
 @dataclass(frozen=True)

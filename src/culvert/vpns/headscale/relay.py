@@ -21,7 +21,7 @@ from culvert.vpns.base import endpoint, underlay_address, uri_host
 from culvert.vpns.facts import listens
 from culvert.vpns.headscale.ports import Ports
 from culvert.vpns.headscale.programs import DERPER
-from culvert.vpns.pki import Authority, CertificateUsage, Credential, KeyKind
+from culvert.vpns.parts.pki import Authority, CertificateUsage, Credential, KeyKind
 
 REGION = 900
 """Regions from 900 on are private by Tailscale's convention."""

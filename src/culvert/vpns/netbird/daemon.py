@@ -11,8 +11,8 @@ from typing import Any
 
 from culvert.labs.node import Node
 from culvert.topology.ip import Address
-from culvert.vpns.http import request_at_socket
 from culvert.vpns.netbird.status import Status
+from culvert.vpns.parts.http import request_at_socket
 
 PROGRAM = "netbird"
 _SOCKET, _JSON_SOCKET = "/run/netbird.sock", "/run/netbird-json.sock"

@@ -21,7 +21,6 @@ from culvert.labs.node import Node
 from culvert.topology.graph import Path, Role
 from culvert.vpns.base import underlay_address
 from culvert.vpns.facts import log_tail
-from culvert.vpns.http import answers
 from culvert.vpns.mesh import AssigningMeshVpn
 from culvert.vpns.netbird import daemon
 from culvert.vpns.netbird import packet as outer
@@ -33,6 +32,7 @@ from culvert.vpns.netbird.server import Account
 from culvert.vpns.netbird.status import PeerPath
 from culvert.vpns.netbird.variants import MTU, VARIANTS
 from culvert.vpns.outer import OuterFlow, OuterPacket
+from culvert.vpns.parts.http import answers
 from culvert.vpns.policy import Policy
 from culvert.vpns.variant import DIRECT, Route, Variant
 from culvert.vpns.wireguard import packet as wire

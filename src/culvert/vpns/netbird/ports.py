@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from culvert.vpns import ports
+from culvert.vpns.parts import ports
 
 LEGACY = 33073
 """TCP: the control server listens there too, for old members; no setting changes it."""

@@ -18,8 +18,8 @@ from culvert.errors import VpnError
 from culvert.labs.node import Node
 from culvert.topology.ip import Address
 from culvert.vpns.base import endpoint
-from culvert.vpns.http import request
 from culvert.vpns.netbird.ports import Ports
+from culvert.vpns.parts.http import request
 
 ENVIRONMENT = {"NB_DISABLE_GEOLOCATION": "true", "NB_SETUP_PAT_ENABLED": "true"}
 """It must not download a database, and may be set up by a request."""

@@ -29,7 +29,7 @@ from culvert.vpns.netmaker.server import Account
 from culvert.vpns.netmaker.variants import MTU, VARIANTS
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.packages import package_version
-from culvert.vpns.pki import Authority, CertificateUsage, KeyKind
+from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.policy import Policy
 from culvert.vpns.tundevice import UDP
 from culvert.vpns.variant import DIRECT, LEAVE_OUT, DataPath, Route, Variant

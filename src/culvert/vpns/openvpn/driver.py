@@ -29,7 +29,7 @@ from culvert.vpns.openvpn.management import Management
 from culvert.vpns.openvpn.requirements import INSTALL, missing_parts
 from culvert.vpns.openvpn.up import STATE_WAIT_S, Arrival, socket_of
 from culvert.vpns.outer import OuterFlow, OuterPacket
-from culvert.vpns.pki import Authority, CertificateUsage, KeyKind
+from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.tunnel import TunnelVpn
 from culvert.vpns.variant import LEAVE_OUT, DataPath, Missing, Variant
 from culvert.waiting import wait_until

@@ -28,7 +28,7 @@ from culvert.vpns.ipsec import inner as ipsec_inner
 from culvert.vpns.ipsec import transforms as ipsec
 from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage, Transform
 from culvert.vpns.outer import OuterFlow, OuterPacket
-from culvert.vpns.pki import Authority, CertificateUsage, KeyKind
+from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.strongswan import charon as strongswan_charon
 from culvert.vpns.strongswan import config as strongswan_config
 from culvert.vpns.strongswan.charon import Charon

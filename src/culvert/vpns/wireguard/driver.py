@@ -20,8 +20,8 @@ from culvert.topology.ip import Interface
 from culvert.topology.shapes import Shape
 from culvert.vpns.base import endpoint, underlay_address
 from culvert.vpns.facts import path_of_device, wait_for_fact
-from culvert.vpns.forwarding import Forwarding
 from culvert.vpns.outer import OuterFlow, OuterPacket
+from culvert.vpns.parts.forwarding import Forwarding
 from culvert.vpns.tunnel import TunnelVpn
 from culvert.vpns.variant import DIRECT, DataPath, Missing, Route, Variant
 from culvert.vpns.wireguard import packet as wire

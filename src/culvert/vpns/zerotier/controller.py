@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Interface
 
 from culvert.errors import NotPossible
-from culvert.vpns.http import request
+from culvert.vpns.parts.http import request
 from culvert.vpns.zerotier.home import Home
 from culvert.vpns.zerotier.policy import Rule
 from culvert.vpns.zerotier.world import Identity

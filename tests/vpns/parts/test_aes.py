@@ -11,12 +11,11 @@ from culvert.run.trials.traps import refuse_without_effect, traps
 from culvert.topology.processors import Processors
 from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
-from culvert.vpns.aes import AesUse, aes_use, kernel_use, process_use, require_requested_aes
 from culvert.vpns.base import Vpn
+from culvert.vpns.parts.aes import AesUse, aes_use, kernel_use, process_use, require_requested_aes
 from culvert.vpns.variant import DataCipher, DataPath, Variant
-
-from ..conftest import LabFactory
-from .tunnels import bring_up, driver, skip_reason
+from tests.conftest import LabFactory
+from tests.vpns.tunnels import bring_up, driver, skip_reason
 
 X86 = "processor : 0\nvendor_id : GenuineIntel\nflags : fpu aes avx\n"
 UML = "processor : 0\nvendor_id : User Mode Linux\nflags : fpu aes\n"

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.x509.oid import NameOID
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
-from culvert.vpns.pki import Authority, CertificateUsage, KeyKind
+from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 
 KINDS = list(KeyKind)
 

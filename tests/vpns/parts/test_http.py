@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import VpnError
-from culvert.vpns.http import request, request_at_socket
-
-from .fake_node import Runs, node_that_prints, node_with_socket
+from culvert.vpns.parts.http import request, request_at_socket
+from tests.vpns.fake_node import Runs, node_that_prints, node_with_socket
 
 URL = "http://198.18.0.1:8080/api"
 
