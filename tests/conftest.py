@@ -30,6 +30,9 @@ settings.load_profile("no-deadline")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
+# With it Python's output is not buffered: at a user's, what a full disk refused is tried again.
+os.environ.pop("PYTHONUNBUFFERED", None)
+
 # Those that come later begin earlier: a test's time begins when it has the machine.
 pytest_plugins = ("tests.deadline", "tests.repeated", "tests.times")
 

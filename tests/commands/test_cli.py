@@ -81,7 +81,7 @@ def test_wrong_use_is_2_and_says_how_to_get_help(say: Cli, words: tuple[str, ...
         (("up", "openvpn/aes-256-gcm+tpc"), "did you mean tcp"),
         (("up", "none", "--topology", "ring"), "use pair, routed, star:5 or mesh:3"),
         (("run", "quikc"), 'did you mean "quick"'),
-        (("run", "nosuch.toml"), "no such file"),
+        (("run", "nosuch.toml"), "the file does not exist"),
         (("run", ""), "its name is empty"),
         (("run", "/"), "it is a directory"),
         (("run", "a" * 5000), "too long"),

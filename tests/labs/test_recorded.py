@@ -38,7 +38,7 @@ def test_delays_have_a_middle(tmp_path: Path) -> None:
         ("", "no delivery opportunity"),
         ("0\n0\n", "last time is 0"),
         ("5\n4\n", "line 2 is earlier"),
-        ("1\n2.5\n", "line 2 is no number"),
+        ("1\n2.5\n", "line 2 is not a number"),
         ("-1\n", "line 1"),
         ("86400001\n", "line 1"),
         ("\u0661\n", "line 1"),

@@ -82,7 +82,7 @@ def test_only_a_preferred_active_path_is_one() -> None:
     assert str(status.endpoint(used, "aaaaaaaaaa")) == "198.18.1.2"
     with pytest.raises(VpnError, match="not known yet"):
         status.endpoint(used, "bbbbbbbbbb")
-    with pytest.raises(VpnError, match="no endpoint"):
+    with pytest.raises(VpnError, match="not an endpoint"):
         status.endpoint(peers(path("nowhere")), "aaaaaaaaaa")
 
 

@@ -44,8 +44,18 @@ def main() -> None:
         with suppress(OSError):
             os.write(2, _NO_MEMORY)
         code = CulvertError.exit_code
+    _flush()
     gc.freeze()  # else Python searches all objects twice for cycles before it ends
     sys.exit(code)
+
+
+def _flush() -> None:
+    """What cannot be written now is given up: at its end Python would try again, and return 120."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError):
+        give_up_output()
 
 
 def _code() -> int:

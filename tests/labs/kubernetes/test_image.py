@@ -71,7 +71,7 @@ def test_a_program_with_an_interpreter_is_not_static() -> None:
     assert is_static(elf(1, 2))
     assert not is_static(elf(1, 3, 2))
     assert not is_static(Path(sys.executable).resolve().read_bytes())
-    with pytest.raises(UsageError, match="no 64-bit ELF program"):
+    with pytest.raises(UsageError, match="not a 64-bit ELF program"):
         is_static(b"#!/bin/sh")
 
 

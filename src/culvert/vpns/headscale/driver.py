@@ -174,9 +174,8 @@ class Headscale(TunDevice):
     @property
     def outer_flow(self) -> OuterFlow | None:
         """Between members and to the servers; between members nothing if relayed."""
-        if self._relayed:
-            return outer.relayed(self.ports)
-        return outer.direct(self.ports, members.MTU)
+        ports = self.ports
+        return outer.relayed(ports) if self._relayed else outer.direct(ports, members.MTU)
 
     def outer_length(self, inner_length: int) -> int | None:
         """WireGuard's, unless it goes in a stream of DERP."""

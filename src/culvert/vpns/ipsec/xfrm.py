@@ -200,10 +200,10 @@ class Xfrm(TunnelVpn):
 
     def _let_in(self, node: Node, peer: Node) -> Iterator[str]:
         """In transport mode ESP in UDP has the inner addresses, and the inbound policy would
-        require ESP for it as well."""
+        require ESP for it as well. By number: /etc/protocols may be missing."""
         if self.carriage.transport and self.carriage.in_udp:
             ends = f"src {self.inner(peer).ip}/32 dst {self.inner(node).ip}/32"
-            yield f"{ends} proto udp dport {esp.NAT_PORT} dir in"
+            yield f"{ends} proto {esp.UDP} dport {esp.NAT_PORT} dir in"
 
     def _selectors(self, node: Node, peer: Node) -> Iterator[tuple[str, tuple[Node, Node]]]:
         yield self._selector(node, peer, "out"), (node, peer)

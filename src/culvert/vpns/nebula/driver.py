@@ -21,7 +21,7 @@ from culvert.vpns.nebula.program import PROGRAM
 from culvert.vpns.nebula.settings import DEVICE, PORT, Mesh, Server
 from culvert.vpns.nebula.state import Consoles
 from culvert.vpns.nebula.variants import CIPHERS, OPTIONS, RELAY, VARIANTS, chosen
-from culvert.vpns.outer import OuterMessage, OuterPacket
+from culvert.vpns.outer import OuterPacket
 from culvert.vpns.policy import Policy
 from culvert.vpns.tundevice import TunDevice
 from culvert.vpns.variant import DIRECT, Missing, Route, Variant
@@ -45,6 +45,7 @@ class Nebula(TunDevice):
     capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.NET_ADMIN})
     device = DEVICE
     port = PORT
+    messages = outer.MESSAGES
     up_deadline_s = 15.0
     on_demand = True
     rekey_deadline_s = 30.0
@@ -189,10 +190,6 @@ class Nebula(TunDevice):
         relays = [relay for end in ends if not end.remote for relay in end.relays]
         names = {str(self.inner(each).ip): each.name for each in self.lab.of_role(Role.RELAY)}
         return Route(names[relays[0]]) if relays else DIRECT
-
-    @property
-    def messages(self) -> tuple[OuterMessage, ...]:
-        return outer.MESSAGES
 
     def outer_length(self, inner_length: int) -> int | None:
         """With a header and a tag, two of each through a relay."""

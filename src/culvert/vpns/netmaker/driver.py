@@ -12,7 +12,7 @@ import secrets
 from ipaddress import IPv4Interface
 from typing import ClassVar
 
-from culvert.errors import NotPossible, VpnError
+from culvert.errors import VpnError
 from culvert.labs.base import Lab
 from culvert.labs.capability import Capability
 from culvert.labs.host import Host
@@ -30,9 +30,8 @@ from culvert.vpns.netmaker.variants import MTU, VARIANTS
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.packages import package_version
 from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
-from culvert.vpns.policy import Policy
 from culvert.vpns.tundevice import UDP
-from culvert.vpns.variant import DIRECT, LEAVE_OUT, DataPath, Route, Variant
+from culvert.vpns.variant import DIRECT, DataPath, Route, Variant
 from culvert.vpns.wireguard import packet as wire
 
 _TCP = 6
@@ -149,12 +148,6 @@ class Netmaker(LeavesTables):
 
     def _path(self, node: Node) -> str:
         return str(node.directory / _DIRECTORY)
-
-    def apply_policy(self, policy: Policy) -> None:
-        """Not possible. Source: logic/acls.go and logic/peers.go of Netmaker 1.4."""
-        del policy
-        why = "its free edition permits or forbids pairs of members, not protocols or ports"
-        raise NotPossible(self.id, why, LEAVE_OUT)
 
     def rekey(self, path: Path) -> None:
         """Wait until WireGuard renews its keys, 120 s after the last handshake."""

@@ -5,11 +5,13 @@ Those that a member had before are not netclient's and stay.
 
 from __future__ import annotations
 
+from culvert.errors import NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.node import Node
 from culvert.topology.graph import Role
 from culvert.vpns.mesh import AssigningMeshVpn
-from culvert.vpns.variant import Variant
+from culvert.vpns.policy import Policy
+from culvert.vpns.variant import LEAVE_OUT, Variant
 
 _TABLES = frozenset({"inet filter", "inet nat"})
 
@@ -32,6 +34,12 @@ class LeavesTables(AssigningMeshVpn):
         """Also see what each member has before."""
         self._tables = {member.name: tables(member) for member in lab.members}
         super().prepare(lab)
+
+    def apply_policy(self, policy: Policy) -> None:
+        """Not possible. Source: logic/acls.go and logic/peers.go of Netmaker 1.4."""
+        del policy
+        why = "its free edition permits or forbids pairs of members, not protocols or ports"
+        raise NotPossible(self.id, why, LEAVE_OUT)
 
     def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
         ran = bool(self.processes[node.name])
