@@ -86,7 +86,6 @@ def test_a_talkative_login_shell(demo: DemoHosts, inventory: Inventory, script: 
         (f"head -c 300000000 /dev/zero; {_DO}", "printed more than 1 MiB at the login"),
         (f"head -c 300000000 /dev/zero >&2; {_DO}", "printed more than 1 MiB at the login"),
         ("yes", "printed more than 1 MiB at the login"),
-        (f"yes | {_DO}", "printed more than 1 MiB at the login"),
         ("read answer; echo denied >&2", "a POSIX shell does not run there: no answer"),
         ("kill -9 $PPID", ""),
     ],
@@ -97,6 +96,16 @@ def test_a_login_shell_that_runs_no_command(
     monkeypatch.setattr("culvert.labs.hosts.ssh.connection.WATCHED_S", 10.0)
     with another_sshd(demo, **login(script)):
         assert why in refused(inventory).why
+
+
+@pytest.mark.lab
+def test_a_login_shell_that_gives_commands_another_input(
+    demo: DemoHosts, inventory: Inventory
+) -> None:
+    """Noticed when the connection ends at once, or by what a script does with such an input."""
+    with another_sshd(demo, **login(f"yes | {_DO}")):
+        why = refused(inventory).why
+    assert "does not read what is sent to it" in why or "more than 1 MiB at the login" in why
 
 
 @pytest.mark.lab

@@ -28,6 +28,7 @@ from culvert.machine import cgroup
 from culvert.measurements.kubernetes.k8s_api import ApiInstrument, K8sApi, K8sApiParameters
 from culvert.measurements.rtt.rtt import Rtt, RttParameters
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
+from culvert.proof.alive import still_carries
 from culvert.proof.cluster.judge import Wire
 from culvert.results import Status
 from culvert.run.pods import check, prove
@@ -36,9 +37,11 @@ from culvert.run.pods.embedded import EmbeddedClusters, UnderEmbedded
 from culvert.run.pods.execution import PodExecution
 from culvert.run.pods.possible import allowed_in
 from culvert.run.pods.request import IMAGE
+from culvert.run.pods.session import PodSession
 from culvert.run.trials.finding import TrialFinding
 from culvert.topology.placement import Placement
 from culvert.topology.spec import LabSpec
+from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.vpns import registry
@@ -310,23 +313,21 @@ def test_ten_packets_that_leak_make_the_trial_invalid(clusters: EmbeddedClusters
     assert "nothing clear during the measurement (pod to pod): readable in 1" in found.reason
 
 
-class LeakingAfterwards(Rtt):
-    """From its end on packets of pods to node b leave a beside the VPN."""
-
-    def __init__(self, under: UnderEmbedded, stack: ExitStack) -> None:
-        self.under, self.stack = under, stack
-
-    def run(self, session: Session, parameters: RttParameters) -> Outcome:
-        outcome = super().run(session, parameters)
-        self.stack.enter_context(beside_the_vpn(self.under, Placement.TWO_NODES))
-        return outcome
-
-
-def test_a_leak_that_begins_at_the_end_makes_the_trial_invalid(clusters: EmbeddedClusters) -> None:
+def test_a_leak_that_begins_at_the_end_makes_the_trial_invalid(
+    clusters: EmbeddedClusters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From then on, when nobody watches the VPN any more, packets of pods to node b leave a beside
+    it."""
     parameters = RttParameters.model_validate({"probes": 100, "rate": "1000/s"})
     with ExitStack() as stack:
-        measurement = LeakingAfterwards(over(clusters, WIREGUARD), stack)
-        found = execution(clusters, WIREGUARD, measurement, parameters).execute()
+
+        def leaking(session: PodSession) -> Check:
+            check = still_carries(session)
+            stack.enter_context(beside_the_vpn(over(clusters, WIREGUARD), Placement.TWO_NODES))
+            return check
+
+        monkeypatch.setattr("culvert.run.pods.execution.still_carries", leaking)
+        found = execution(clusters, WIREGUARD, Rtt(), parameters).execute()
     assert found.status is Status.INVALID, found.reason
     assert "encrypted between the nodes (pod to pod, after the measurement)" in found.reason
 

@@ -236,6 +236,15 @@ class Connection:
             "see whether `ssh HOST sh -c true` works: a login script may end the session",
         )
 
+    def _other_input(self) -> LabError:
+        return LabError(
+            f"host {self.entry.name}",
+            "a command there does not read what is sent to it: the login shell gives it another "
+            "input",
+            "see whether `echo hello | ssh HOST cat` prints hello: a login script may pipe or "
+            "redirect the input of commands",
+        )
+
     def _said(self) -> bytes:
         return b"" if self._printed is None else self._printed.so_far()
 
@@ -246,8 +255,10 @@ class Connection:
                 raise self.lost()
             if self._printed is not None:
                 self._printed.join(FAREWELL_S)
+            if self._marks.after(self._said()) is not None:  # its input has ended, ours has not
+                raise self._other_input()
             raise self._no_shell(self._said())
-        return self._printed is not None and self._marks.after(self._printed.so_far()) is not None
+        return self._marks.after(self._said()) is not None
 
     def _popen(self, argv: list[str], *, stderr: int = subprocess.PIPE) -> subprocess.Popen[bytes]:
         try:
