@@ -23,6 +23,7 @@ BESIDE, ALONE = 2, 2
 """Attempts beside other workers, and then with the machine alone: a hypervisor, too, takes
 processors away for some milliseconds, seldom in both."""
 ONE_OF = 100
+_MOST_SHOWN = 300
 Phase = Generator[None, object, object]
 
 _LOCKS = "CULVERT_TEST_LOCKS"
@@ -93,9 +94,14 @@ class Excuses:
     def __init__(self) -> None:
         self.tests = 0
         self.excused: list[str] = []
+        self.repeated: list[tuple[str, str]] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """One phase of a test."""
+        outcome: str = report.outcome
+        if outcome == "rerun":  # of rerunfailures
+            reasons = [line for line in report.longreprtext.splitlines() if line.startswith("E ")]
+            self.repeated.append((report.nodeid, " ".join(reasons[:1])[:_MOST_SHOWN]))
         self.tests += report.when == "call" and report.outcome in ("passed", "failed", "skipped")
         if getattr(report, "excused", False):
             self.excused.append(report.nodeid)
@@ -111,7 +117,9 @@ class Excuses:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """How many there were."""
+        """How many there were, and what was repeated."""
+        for nodeid, reason in self.repeated:
+            terminalreporter.write_line(f"REPEATED {nodeid}: {reason}")
         if self.excused:
             many = f"more than one of {ONE_OF}: the run fails" if self.too_many else "few enough"
             terminalreporter.write_line(

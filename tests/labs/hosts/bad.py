@@ -25,6 +25,16 @@ def another_sshd(demo: DemoHosts, view: str = "", options: str = "") -> Iterator
         demo.start_sshd("a")
 
 
+@contextmanager
+def up_again(demo: DemoHosts, name: str, view: str = "") -> Iterator[None]:
+    """A host that the body stops runs afterwards, however the body ends."""
+    try:
+        yield
+    finally:
+        if not demo.servers[name].alive():
+            demo.start_sshd(name, view=view)
+
+
 def refused(inventory: Inventory) -> CulvertError:
     """The error for host a; host b works."""
     with Fleet(inventory, new_run_id()) as fleet:

@@ -15,6 +15,7 @@ from culvert.labs.hosts.links.rounds import pairs_of, rounds, used_by
 from culvert.labs.hosts.listed.entry import HostEntry
 from culvert.labs.hosts.remote.features import to_load
 from tests.cli import Cli
+from tests.labs.hosts.bad import up_again
 from tests.labs.hosts.studies import round_trips
 
 _LINKS = st.sampled_from([(), ("uplink",), ("uplink", "wifi")])
@@ -56,11 +57,9 @@ def test_hosts_are_checked(say: Cli, demo: DemoHosts) -> None:
 
 @pytest.mark.lab
 def test_what_is_missing_has_a_remedy_and_an_exit_code(say: Cli, demo: DemoHosts) -> None:
-    demo.servers["b"].stop(grace_s=0)
-    try:
+    with up_again(demo, "b"):
+        demo.servers["b"].stop(grace_s=0)
         told = say("hosts", "check", "--inventory", demo.inventory, "--no-links")
-    finally:
-        demo.start_sshd("b")
     assert told.code == 1
     assert "host b: no sshd listens on its port" in told.out
     assert "a: ports in use (VPNs get others): 22" in told.out

@@ -22,6 +22,7 @@ from culvert.labs.hosts.ssh import connection
 from culvert.plan.attempts import to_repeat
 from culvert.waiting import wait_until
 from tests.cli import Cli
+from tests.labs.hosts.bad import up_again
 from tests.labs.hosts.conftest import OWN_KERNEL
 from tests.labs.hosts.remains import init_of, processes, remains, wait_unchanged
 from tests.labs.hosts.studies import round_trips
@@ -126,23 +127,23 @@ def test_other_pairs_are_measured_without_a_host_that_does_not_come_back(
     out = tmp_path / "run"
     options = ["--lab", "hosts", "--inventory", str(five.inventory), "--out", str(out)]
     before = {name: remains(five, name) for name in five.names}
-    with once_it_measures(five, "b", lambda: five.servers["b"].stop(grace_s=0), "nebula"):
-        told = say("run", str(study), *options)
-    with Journal.open(out) as journal:
-        trials, rows, places = journal.trials(), journal.rows(), to_repeat(journal.done())
-    beside = trials.filter(pl.col("cell").str.contains("/"))
-    counts = Counter(beside["status"])
-    assert len(places) >= 4, told.out + told.err  # the trial, and all of the second block
-    assert counts["ok"] == len(places), told.out + told.err
-    assert counts["failed"] >= len(places)  # links are tried again before each trial
-    for row in beside.filter(status="failed").iter_rows(named=True):
-        assert "host b: " in row["reason"]
-        assert "paths that were not measured: a>b" in row["reason"]
-        assert row["remedy"]
-    assert set(trials["status"]) == {"ok", "failed"}
-    parts = beside.filter(status="ok")["trial"].to_list()
-    assert paths_of(rows.filter(pl.col("trial").is_in(parts))) == {"c>d"}
-    five.start_sshd("b", view=OWN_KERNEL)
+    with up_again(five, "b", OWN_KERNEL):
+        with once_it_measures(five, "b", lambda: five.servers["b"].stop(grace_s=0), "nebula"):
+            told = say("run", str(study), *options)
+        with Journal.open(out) as journal:
+            trials, rows, places = journal.trials(), journal.rows(), to_repeat(journal.done())
+        beside = trials.filter(pl.col("cell").str.contains("/"))
+        counts = Counter(beside["status"])
+        assert len(places) >= 4, told.out + told.err  # the trial, and all of the second block
+        assert counts["ok"] == len(places), told.out + told.err
+        assert counts["failed"] >= len(places)  # links are tried again before each trial
+        for row in beside.filter(status="failed").iter_rows(named=True):
+            assert "host b: " in row["reason"]
+            assert "paths that were not measured: a>b" in row["reason"]
+            assert row["remedy"]
+        assert set(trials["status"]) == {"ok", "failed"}
+        parts = beside.filter(status="ok")["trial"].to_list()
+        assert paths_of(rows.filter(pl.col("trial").is_in(parts))) == {"c>d"}
     told = say("run", str(study), *options, "--resume")
     with Journal.open(out) as journal:
         assert not to_repeat(journal.done()), told.out + told.err

@@ -11,6 +11,7 @@ import pytest
 from culvert.journal.journal import Journal
 from culvert.labs.hosts.demo import DemoHosts
 from tests.cli import Cli
+from tests.labs.hosts.bad import up_again
 from tests.labs.hosts.remains import remains, wait_unchanged
 from tests.labs.hosts.studies import round_trips
 from tests.vpns.tunnels import skip_reason
@@ -92,8 +93,8 @@ def test_a_condition_that_the_link_does_not_have_is_invalid_with_both_figures(
 def test_a_host_that_is_down_is_named_and_others_are_not_touched(
     say: Cli, demo: DemoHosts, tmp_path: Path
 ) -> None:
-    demo.servers["b"].stop(grace_s=0)
-    try:
+    with up_again(demo, "b"):
+        demo.servers["b"].stop(grace_s=0)
         out = tmp_path / "run"
         words = ["--lab", "hosts", "--inventory", demo.inventory, "--out", out, "--only", "none"]
         said = say("run", study(tmp_path), *words)
@@ -101,8 +102,6 @@ def test_a_host_that_is_down_is_named_and_others_are_not_touched(
         found = trials(out)
         assert set(found["status"]) <= {"failed", "invalid"}
         assert all("host b: no sshd listens on its port" in reason for reason in found["reason"])
-    finally:
-        demo.start_sshd("b")
 
 
 def test_an_inventory_is_for_the_lab_hosts(say: Cli, tmp_path: Path) -> None:
