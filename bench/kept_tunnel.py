@@ -60,7 +60,7 @@ def main(word: str) -> None:
         stack.callback(vpn.stop, lab)
         vpn.prepare(lab)
         vpn.bring_up()
-        session = open_session(stack, lab, vpn, lab.path, {})
+        session = open_session(stack, lab, vpn, lab.path)
         for line in sys.stdin:
             print(_figure(session, line.strip()), flush=True)
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from culvert.labs.kubernetes.pods.lab import KubernetesLab
 from culvert.run.pods.embedded import EmbeddedClusters
-from culvert.run.pods.execution import first_packet
-from culvert.run.pods.session import PodSession, open_session
+from culvert.run.pods.session import ClusterNetwork, PodSession, first_packet, open_session
 from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
 
@@ -19,9 +17,9 @@ def pods_over(name: str, spec: LabSpec) -> Iterator[PodSession]:
     vpn = registry.create(registry.parse(name))
     with ExitStack() as stack:
         clusters = stack.enter_context(EmbeddedClusters())
-        under = clusters.under(vpn, spec)
-        lab = KubernetesLab(under.workspace, spec, shared_kernel=True)
-        stack.enter_context(lab)
-        session = open_session(stack, lab, vpn, {})
+        lab = stack.enter_context(clusters.under(vpn, spec).lab(spec))
+        network = ClusterNetwork(vpn)
+        network.prepare(lab)
+        session = open_session(stack, lab, network)
         first_packet(session)
         yield session

@@ -69,7 +69,7 @@ def _goodput_bps(lab: Lab) -> float:
         stack.callback(vpn.stop, lab)
         vpn.prepare(lab)
         vpn.bring_up()
-        session = open_session(stack, lab, vpn, lab.path, {})
+        session = open_session(stack, lab, vpn, lab.path)
         parameters = Tcp.Parameters.model_validate({"duration": f"{DURATION_S:g}s"})
         outcome = Tcp().run(session, parameters)
         return next(one.value for one in outcome.metrics if one.name == "goodput_bps")

@@ -11,8 +11,8 @@ from bench.bounds import MedianBelow
 from bench.goal import Samples
 from culvert.errors import VpnError
 from culvert.labs.netns.lab import NetnsLab
-from culvert.run.trials.attempt import before
 from culvert.run.trials.paths import open_session
+from culvert.run.trials.stage import before
 from culvert.runid import new_run_id
 from culvert.topology.graph import Path
 from culvert.topology.shapes import member_names, mesh, serving
@@ -70,7 +70,7 @@ def once(name: str, members: int) -> dict[str, Any]:
             checks = []
             for path in paths:
                 with ExitStack() as stack:
-                    checks += before(open_session(stack, lab, vpn, path, {}))
+                    checks += before(open_session(stack, lab, vpn, path))
             phases["proved_s"] = time.monotonic() - begun
         finally:
             vpn.stop(lab)

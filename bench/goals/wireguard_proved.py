@@ -10,7 +10,7 @@ from bench.goal import Samples
 from culvert.errors import VpnError
 from culvert.labs.netns.lab import NetnsLab
 from culvert.probe.client import Probe
-from culvert.run.trials.attempt import before
+from culvert.run.trials.stage import before
 from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
 from culvert.trial.session import Session

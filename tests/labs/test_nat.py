@@ -18,6 +18,7 @@ from culvert.labs.router import firewall
 from culvert.measurements.underlay.underlay import Underlay
 from culvert.results import Status
 from culvert.run.trials.execution import Execution
+from culvert.run.trials.stage import Tunnels
 from culvert.runid import new_run_id
 from culvert.topology.link.impairment import Impairment, OneWay
 from culvert.topology.link.spec import LinkSpec
@@ -230,8 +231,7 @@ def test_a_link_is_verified_without_what_the_router_does() -> None:
             LabSpec(topology=routed({"a": Nat.SYMMETRIC}, block_udp=True), link=link),
             Underlay(),
             Underlay.Parameters.model_validate({"duration": "200ms"}),
-            lambda asked: NetnsLab(new_run_id(), asked),
-            {},
+            Tunnels(lambda asked: NetnsLab(new_run_id(), asked)),
         ).execute()
     )
     assert (finding.status, finding.reason) == (Status.OK, "")

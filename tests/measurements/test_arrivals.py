@@ -14,6 +14,7 @@ from culvert.measurements.udp.udp import Udp, UdpParameters
 from culvert.probe.results import UdpSunk
 from culvert.results import Status
 from culvert.run.trials.execution import Execution
+from culvert.run.trials.stage import Tunnels
 from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
 from tests.measurements.fakes import asked, session
@@ -110,8 +111,7 @@ def test_every_packet_of_every_flow_arrives_on_a_bare_link(spread: dict[str, obj
         LabSpec(),
         Udp(),
         UdpParameters.model_validate({"duration": "500ms", "rate": "2000/s", **spread}),
-        lambda asked: NetnsLab(new_run_id(), asked),
-        {},
+        Tunnels(lambda asked: NetnsLab(new_run_id(), asked)),
     ).execute()
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert value(finding, "received_packets") == value(finding, "offered_packets")

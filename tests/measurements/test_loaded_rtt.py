@@ -13,6 +13,7 @@ from culvert.measurements.rtt.loaded_rtt import LoadedRtt, LoadedRttParameters
 from culvert.results import Status
 from culvert.run.trials.execution import Execution
 from culvert.run.trials.finding import TrialFinding
+from culvert.run.trials.stage import Tunnels
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
@@ -109,8 +110,7 @@ def test_a_slow_link_has_a_queue(word: str) -> None:
             LabSpec(link=LinkSpec(rate_bps=20_000_000)),
             LoadedRtt(),
             LoadedRttParameters.model_validate({**SHORT, "load": "both"}),
-            lambda asked: NetnsLab(new_run_id(), asked),
-            {},
+            Tunnels(lambda asked: NetnsLab(new_run_id(), asked)),
         ).execute()
 
     finding = quiet(once, unmarked=True)

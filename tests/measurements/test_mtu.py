@@ -18,6 +18,7 @@ from culvert.measurements.tcp.mss import Announced, announce
 from culvert.results import Status
 from culvert.run.trials.execution import Execution
 from culvert.run.trials.finding import TrialFinding
+from culvert.run.trials.stage import Tunnels
 from culvert.runid import new_run_id
 from culvert.topology.shapes import pair, routed
 from culvert.topology.spec import LabSpec
@@ -121,7 +122,7 @@ def examine(word: str, damage: Break | None = None) -> TrialFinding:
         return lab
 
     spec = LabSpec(topology=routed() if damage else pair())
-    return Execution(vpn(word), spec, Mtu(), MtuParameters(), make, {}).execute()
+    return Execution(vpn(word), spec, Mtu(), MtuParameters(), Tunnels(make)).execute()
 
 
 @pytest.mark.lab

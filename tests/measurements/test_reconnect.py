@@ -21,6 +21,7 @@ from culvert.probe.results import UdpSource, UdpSunk
 from culvert.results import Status
 from culvert.run.trials.execution import Execution
 from culvert.run.trials.finding import TrialFinding
+from culvert.run.trials.stage import Tunnels
 from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
@@ -141,8 +142,7 @@ def after(word: str, event: str) -> TrialFinding:
         LabSpec(),
         Reconnect(),
         ReconnectParameters.model_validate({"event": event, "silence": "500ms"}),
-        lambda asked: NetnsLab(new_run_id(), asked),
-        {},
+        Tunnels(lambda asked: NetnsLab(new_run_id(), asked)),
     ).execute()
 
 

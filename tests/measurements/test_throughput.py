@@ -9,6 +9,7 @@ from culvert.measurements.udp.throughput import Throughput, ThroughputParameters
 from culvert.results import Status
 from culvert.run.trials.execution import Execution
 from culvert.run.trials.finding import TrialFinding
+from culvert.run.trials.stage import Tunnels
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
@@ -25,8 +26,7 @@ def search_on(word: str, rate_bps: int | None, **more: object) -> TrialFinding:
         LabSpec(link=LinkSpec(rate_bps=rate_bps)),
         Throughput(),
         ThroughputParameters.model_validate({**SHORT, **more}),
-        lambda asked: NetnsLab(new_run_id(), asked),
-        {},
+        Tunnels(lambda asked: NetnsLab(new_run_id(), asked)),
     ).execute()
 
 

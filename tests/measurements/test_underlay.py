@@ -10,6 +10,7 @@ from culvert.measurements.underlay.underlay import Underlay, UnderlayParameters
 from culvert.results import Status
 from culvert.run.trials.execution import Execution
 from culvert.run.trials.finding import TrialFinding
+from culvert.run.trials.stage import Tunnels
 from culvert.topology.link.impairment import CLEAN, Bursts, Codel, Impairment, OneWay
 from culvert.topology.link.jitter import Jitter, JitterShape
 from culvert.topology.link.spec import LinkSpec
@@ -29,8 +30,7 @@ def verify(asked: LinkSpec, built: LinkSpec) -> TrialFinding:
         LabSpec(link=asked),
         Underlay(),
         UnderlayParameters.model_validate({"duration": "300ms"}),
-        lambda spec: LyingLab(spec, built),
-        {},
+        Tunnels(lambda spec: LyingLab(spec, built)),
     ).execute()
 
 

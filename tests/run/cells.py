@@ -13,9 +13,9 @@ from culvert.measurements.tunnel.initiation import Initiation
 from culvert.measurements.udp.udp import Udp
 from culvert.metrics import EVERY_TRIAL
 from culvert.results import Metric
-from culvert.run.trials.attempt import LabFactory
 from culvert.run.trials.execution import Execution
 from culvert.run.trials.finding import TrialFinding
+from culvert.run.trials.stage import LabFactory, Tunnels
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
@@ -67,8 +67,7 @@ def measure(
         spec or LabSpec(link=LinkSpec()),
         measurement,
         measurement.Parameters.model_validate(parameters),
-        make_lab,
-        {},
+        Tunnels(make_lab),
     ).execute()
     declared = {spec.name: spec.unit for spec in (*EVERY_TRIAL, *measurement.metrics)}
     for metric in finding.outcome.metrics:

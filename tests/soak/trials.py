@@ -14,6 +14,7 @@ from culvert.measurements.base import BaseParameters
 from culvert.results import Status
 from culvert.run.trials.execution import Execution
 from culvert.run.trials.finding import TrialFinding
+from culvert.run.trials.stage import Tunnels
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkKind, LinkSpec
 from culvert.topology.spec import LabSpec
@@ -78,8 +79,7 @@ def _soak(word: str, inflicted: Inflicted, chance: random.Random) -> Soaked:
         LabSpec(smallest_topology(contestant), LinkSpec(kind=link, rate_bps=RATE_BPS)),
         Hit(),
         measurement.Parameters.model_validate(chosen),
-        make_lab,
-        {},
+        Tunnels(make_lab),
     ).execute()
     soaked = Soaked(word, kind, link, inflicted, finding)
     soaked.complaints += _judged(soaked)

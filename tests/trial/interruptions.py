@@ -25,8 +25,8 @@ from culvert.measurements.tcp.tcp import Tcp
 from culvert.measurements.udp.udp import Udp
 from culvert.proof.interference import LEFT_ALONE
 from culvert.results import Status
-from culvert.run.trials.attempt import LabFactory
 from culvert.run.trials.finding import TrialFinding
+from culvert.run.trials.stage import LabFactory
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome

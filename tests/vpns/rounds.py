@@ -17,8 +17,8 @@ from culvert.measurements.udp.udp import Udp
 from culvert.proof.alive import survivors
 from culvert.proof.judge import judge_outcome
 from culvert.proof.limits import GENERATOR, RECEIVER
-from culvert.run.trials.attempt import before
 from culvert.run.trials.paths import open_session
+from culvert.run.trials.stage import before
 from culvert.runid import new_run_id
 from culvert.topology.graph import Topology
 from culvert.topology.link.spec import LinkSpec
@@ -60,7 +60,7 @@ def faults_of_round(word: str, topology: Topology | None = None) -> list[str]:
     lab = NetnsLab(run_id, LabSpec(topology or smallest_topology(vpn), LINK))
     with ExitStack() as stack:
         stack.enter_context(lab)
-        session = open_session(stack, lab, vpn, lab.path, {})
+        session = open_session(stack, lab, vpn, lab.path)
         was = {node: _state(node) for node in lab.nodes.values()}
         try:
             faults = list(_life(session))

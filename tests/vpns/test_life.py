@@ -13,7 +13,7 @@ from culvert.errors import NotPossible, VpnError
 from culvert.labs.base import Lab
 from culvert.measurements.streams.udp_stream import UdpRun, UdpStream
 from culvert.probe.client import Probe
-from culvert.run.trials.attempt import before
+from culvert.run.trials.stage import before
 from culvert.trial.session import Session
 from culvert.vpns.abilities import dropping, rekeying, resuming
 from culvert.vpns.base import Vpn

@@ -19,6 +19,7 @@ from culvert.measurements.rtt.rtt import Rtt
 from culvert.results import Status
 from culvert.run.trials.execution import Execution
 from culvert.run.trials.finding import TrialFinding
+from culvert.run.trials.stage import Tunnels
 from culvert.runid import new_run_id
 from culvert.topology.graph import Path, Role, Topology
 from culvert.topology.link.spec import LinkSpec
@@ -63,8 +64,7 @@ def trial(
         spec,
         (measurement or usual)(),
         usual.Parameters.model_validate(parameters),
-        lambda requested: NetnsLab(run_id, requested),
-        {},
+        Tunnels(lambda requested: NetnsLab(run_id, requested)),
     ).execute()
     assert [one for one in cleanup.find_leftovers(all_runs=True) if one.run_id == run_id] == []
     assert [process for each in vpn.processes.values() for process in each] == []

@@ -11,9 +11,9 @@ import pytest
 
 from culvert.journal.marks import PATH
 from culvert.results import Metric, Status
-from culvert.run.trials.attempt import before
 from culvert.run.trials.finding import TrialFinding
 from culvert.run.trials.paths import open_session
+from culvert.run.trials.stage import before
 from culvert.topology.graph import Path, Role
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import GATEWAY, star
@@ -50,7 +50,7 @@ def test_each_client_is_proved(lab: LabFactory, word: str) -> None:
     assert vpn.paths == made.spec.topology.paths
     for path in made.spec.topology.paths:
         with ExitStack() as stack:
-            checks = before(open_session(stack, made, vpn, path, {}))
+            checks = before(open_session(stack, made, vpn, path))
         assert [check for check in checks if not check.passed] == [], path
     vpn.stop(made)
     assert {node.name: node_state(node).objects for node in made.members} == was
@@ -117,6 +117,6 @@ def test_many_clients_at_once(lab: LabFactory, word: str) -> None:
         assert found == [3] * MANY
         assert [back.pings_answered(vpn.inner(client).ip) for client in clients] == [1] * MANY
         last = Path(clients[-1].name, gateway.name)
-        checks = before(open_session(stack, made, vpn, last, {}))
+        checks = before(open_session(stack, made, vpn, last))
     assert [check for check in checks if not check.passed] == []
     vpn.stop(made)

@@ -179,7 +179,7 @@ def _link(fleet: Fleet, pair: Pair) -> PairFound:
             lab = stack.enter_context(HostsLab(fleet, LabSpec(), assigned=assigned))
             vpn = registry.create(registry.parse(BASELINE))
             vpn.prepare(lab)
-            link = RealLink(open_session(stack, lab, vpn, lab.path, {}))
+            link = RealLink(open_session(stack, lab, vpn, lab.path))
             link.measure(STREAM_S)
     except CulvertError as error:
         found.problem = Problem.of(error)

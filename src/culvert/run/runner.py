@@ -36,12 +36,12 @@ from culvert.run.outlook.trial_times import Stopwatch, learned
 from culvert.run.output.notes import notes_on
 from culvert.run.output.progress import Progress, ProgressStep
 from culvert.run.output.tally import Tally
+from culvert.run.pods import stage as pods
 from culvert.run.pods.cluster import Clusters
-from culvert.run.pods.execution import PodExecution
-from culvert.run.trials.attempt import LabFactory
 from culvert.run.trials.execution import Earlier, Execution
 from culvert.run.trials.finding import TrialFinding
 from culvert.run.trials.record import records_of
+from culvert.run.trials.stage import LabFactory, Tunnels
 from culvert.study.catalogue import Catalogue
 from culvert.study.study import Study
 from culvert.topology.link.spec import LinkSpec
@@ -76,7 +76,7 @@ class Runner:
         self._journal = journal
         self._catalogue = catalogue
         self._measurements = measurements
-        self._make_lab = make_lab
+        self._tunnels = Tunnels(make_lab)
         self._clusters = clusters
         self._cores = cores
         self._progress = progress
@@ -90,7 +90,6 @@ class Runner:
         self._verifications = verifications(plan, link_of)
         self._stopwatch = Stopwatch()
         self._before_s = expectation(catalogue, learned())
-        self._known_max_size: dict[str, int] = {}
         self._failures: dict[tuple[str, str], list[str]] = defaultdict(list)
         self._values: dict[str, dict[int, float]] = defaultdict(dict)
         self._unsupported: set[str] = set()
@@ -217,15 +216,13 @@ class Runner:
             vpn = registry.create(registry.parse(cell.vpn))
             measurement = self._measurements[cell.measurement]()
             parameters = self._catalogue.parameters(cell.measurement, cell.parameters)
-            spec, known = spec.with_seed(seed), self._known_max_size
+            spec = spec.with_seed(seed)
             # The links under a cluster are verified without it.
             if self._clusters is not None and not measurement.of_the_link:
-                pods = PodExecution(vpn, spec, measurement, parameters, self._clusters, known)
-                return pods.execute()
+                known = self._tunnels.known_max_size
+                return pods.execute(vpn, spec, measurement, parameters, self._clusters, known)
             earlier = Earlier(self._parts(trial), lost)
-            return Execution(
-                vpn, spec, measurement, parameters, self._make_lab, known, earlier
-            ).execute()
+            return Execution(vpn, spec, measurement, parameters, self._tunnels, earlier).execute()
         except CulvertError as error:
             return TrialFinding.of_error(error)
         except Exception as error:

@@ -15,6 +15,7 @@ from culvert.labs.hosts.listed.entry import HostEntry
 from culvert.labs.hosts.listed.inventory import read_inventory
 from culvert.labs.hosts.ssh.connection import Connection
 from culvert.run.trials.attempt import Attempt, Work
+from culvert.run.trials.stage import Tunnels
 from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
 from culvert.vpns.none import NoVpn
@@ -98,7 +99,7 @@ def test_what_a_host_lacks_is_installed_on_hosts(tmp_path: Path) -> None:
             return {}
 
     vpn = Fake(next(one for one in Fake.variants if one.name == "absent"))
-    work = Work(Count(), Count.Parameters(), lambda spec: Unopened(), {})  # type: ignore[arg-type, return-value]
+    work = Work(Count(), Count.Parameters(), Tunnels(lambda spec: Unopened()))  # type: ignore[arg-type, return-value]
     attempt = Attempt(vpn, LabSpec(), work, several=False)
     attempt.run()
     assert attempt.finding.remedy == "culvert hosts install fake --inventory 'my hosts.yml'"

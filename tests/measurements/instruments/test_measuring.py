@@ -17,6 +17,7 @@ from culvert.measurements.udp.udp import Udp
 from culvert.results import Status
 from culvert.run.trials.execution import Execution
 from culvert.run.trials.finding import TrialFinding
+from culvert.run.trials.stage import Tunnels
 from culvert.runid import new_run_id
 from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.study import Study
@@ -47,8 +48,7 @@ def measure(vpn: str, measurement: type, given: dict[str, object], instrument: s
         LabSpec(),
         measurement(),
         measurement.Parameters.model_validate_json(words),  # type: ignore[attr-defined]
-        lambda spec: NetnsLab(new_run_id(), spec),
-        {},
+        Tunnels(lambda spec: NetnsLab(new_run_id(), spec)),
     ).execute()
 
 

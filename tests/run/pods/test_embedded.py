@@ -34,10 +34,10 @@ from culvert.results import Status
 from culvert.run.pods import check, prove
 from culvert.run.pods.cluster import ReachedCluster
 from culvert.run.pods.embedded import EmbeddedClusters, UnderEmbedded
-from culvert.run.pods.execution import PodExecution
 from culvert.run.pods.possible import allowed_in
 from culvert.run.pods.request import IMAGE
 from culvert.run.pods.session import PodSession
+from culvert.run.pods.stage import execute
 from culvert.run.trials.finding import TrialFinding
 from culvert.topology.placement import Placement
 from culvert.topology.spec import LabSpec
@@ -102,16 +102,16 @@ def over(clusters: EmbeddedClusters, vpn: str) -> UnderEmbedded:
     return under
 
 
-def execution(
+def executed(
     clusters: EmbeddedClusters,
     vpn: str,
     measurement: Tcp | Rtt | K8sApi,
     parameters: object,
     placement: Placement = Placement.TWO_NODES,
-) -> PodExecution:
+) -> TrialFinding:
     spec = replace(LabSpec(), pods=placement)
     driver = registry.create(registry.parse(vpn))
-    return PodExecution(driver, spec, measurement, parameters, clusters, {})  # type: ignore[arg-type]
+    return execute(driver, spec, measurement, parameters, clusters)  # type: ignore[arg-type]
 
 
 def pods(under: UnderEmbedded) -> list[str]:
@@ -173,7 +173,7 @@ def test_packets_are_recognised_at_both_ends_where_addresses_are_not_the_nodes_o
 @pytest.mark.parametrize("placement", [Placement.TWO_NODES, Placement.SERVICE])
 def test_a_trial_between_pods(clusters: EmbeddedClusters, placement: Placement) -> None:
     parameters = TcpParameters.model_validate({"duration": "500ms", "warmup": "200ms"})
-    found = execution(clusters, WIREGUARD, Tcp(), parameters, placement).execute()
+    found = executed(clusters, WIREGUARD, Tcp(), parameters, placement)
     assert (found.status, found.reason) == (Status.OK, "")
     metrics = {metric.name: metric.value for metric in found.outcome.metrics}
     assert metrics["goodput_bps"] > 1e6
@@ -188,7 +188,7 @@ def test_every_request_to_the_api_is_kept(
 ) -> None:
     given = {"requests": 20, "rate": "20/s", "instrument": instrument}
     parameters = K8sApiParameters.model_validate(given)
-    found = execution(clusters, WIREGUARD, K8sApi(), parameters).execute()
+    found = executed(clusters, WIREGUARD, K8sApi(), parameters)
     assert (found.status, found.reason) == (Status.OK, "")
     series = {one.name: one for one in found.outcome.series}
     assert len(series["response_ms"].values) == 20
@@ -285,7 +285,7 @@ def test_a_leak_while_the_agent_restarts_makes_the_trial_invalid(
     measurement = Restarted(over(clusters, WIREGUARD))
     measurement.ended = ended
     parameters = RttParameters.model_validate({"probes": 500, "rate": "1000/s"})
-    found = execution(clusters, WIREGUARD, measurement, parameters).execute()
+    found = executed(clusters, WIREGUARD, measurement, parameters)
     assert found.status is Status.INVALID, found.reason
     assert "nothing clear during the measurement (pod to pod): readable in" in found.reason
     assert "u0 of a" in found.reason
@@ -308,7 +308,7 @@ class TenLeaked(Rtt):
 def test_ten_packets_that_leak_make_the_trial_invalid(clusters: EmbeddedClusters) -> None:
     measurement = TenLeaked(over(clusters, WIREGUARD))
     parameters = RttParameters.model_validate({"probes": 500, "rate": "1000/s"})
-    found = execution(clusters, WIREGUARD, measurement, parameters).execute()
+    found = executed(clusters, WIREGUARD, measurement, parameters)
     assert found.status is Status.INVALID, found.reason
     assert "nothing clear during the measurement (pod to pod): readable in 1" in found.reason
 
@@ -326,8 +326,8 @@ def test_a_leak_that_begins_at_the_end_makes_the_trial_invalid(
             stack.enter_context(beside_the_vpn(over(clusters, WIREGUARD), Placement.TWO_NODES))
             return check
 
-        monkeypatch.setattr("culvert.run.pods.execution.still_carries", leaking)
-        found = execution(clusters, WIREGUARD, Rtt(), parameters).execute()
+        monkeypatch.setattr("culvert.run.pods.stage.still_carries", leaking)
+        found = executed(clusters, WIREGUARD, Rtt(), parameters)
     assert found.status is Status.INVALID, found.reason
     assert "encrypted between the nodes (pod to pod, after the measurement)" in found.reason
 
@@ -337,7 +337,7 @@ def reached_and_proved(under: UnderEmbedded) -> TrialFinding:
     driver = registry.create(registry.parse(NOTHING))
     parameters = RttParameters.model_validate({"probes": 100, "rate": "500/s"})
     with ReachedCluster(under.workspace.api, Options(IMAGE), NO_WISHES, prove=True) as reached:
-        return PodExecution(driver, LabSpec(), Rtt(), parameters, reached, {}).execute()
+        return execute(driver, LabSpec(), Rtt(), parameters, reached)
 
 
 def test_a_cluster_that_is_reached_is_proved_over_wireguard(clusters: EmbeddedClusters) -> None:
@@ -359,7 +359,7 @@ def test_a_pod_that_goes_away_is_named_and_none_is_left(clusters: EmbeddedCluste
             return super().run(session, parameters)
 
     parameters = RttParameters.model_validate({"probes": 2000, "rate": "1000/s"})
-    found = execution(clusters, WIREGUARD, Deleted(), parameters).execute()
+    found = executed(clusters, WIREGUARD, Deleted(), parameters)
     assert found.status is Status.FAILED
     assert "-b" in found.reason
     assert found.remedy
@@ -397,7 +397,7 @@ def test_a_vpn_below_it_that_is_interrupted_in_a_trial_gives_no_figure(
                 timer.join()
 
     parameters = TcpParameters.model_validate({"duration": "1500ms", "warmup": "200ms"})
-    found = execution(clusters, WIREGUARD, Interrupted(), parameters).execute()
+    found = executed(clusters, WIREGUARD, Interrupted(), parameters)
     assert found.status is Status.INVALID, found.reason
     assert f"on node {node} {what}" in found.reason
 
@@ -414,7 +414,7 @@ def test_a_vpn_that_ends_in_a_trial_is_named(clusters: EmbeddedClusters) -> None
             return super().run(session, parameters)
 
     parameters = RttParameters.model_validate({"probes": 500, "rate": "1000/s"})
-    found = execution(clusters, WIREGUARD, Ended(), parameters).execute()
+    found = executed(clusters, WIREGUARD, Ended(), parameters)
     assert found.status is Status.FAILED
     assert vpn.id in found.reason
     assert "on node a" in found.reason
@@ -441,7 +441,7 @@ def test_a_cluster_that_is_reached_without_encryption_is_invalid(
 
 def test_the_baseline_is_clear_and_counts(clusters: EmbeddedClusters) -> None:
     parameters = RttParameters.model_validate({"probes": 100, "rate": "500/s"})
-    found = execution(clusters, NOTHING, Rtt(), parameters).execute()
+    found = executed(clusters, NOTHING, Rtt(), parameters)
     assert (found.status, found.reason) == (Status.OK, "")
 
 
@@ -451,7 +451,7 @@ def test_an_image_that_cannot_be_pulled_leaves_no_pod(clusters: EmbeddedClusters
     with ReachedCluster(api, options, NO_WISHES, prove=False) as reached:
         driver = registry.create(registry.parse(NOTHING))
         parameters = RttParameters.model_validate({"probes": 10, "rate": "1000/s"})
-        found = PodExecution(driver, LabSpec(), Rtt(), parameters, reached, {}).execute()
+        found = execute(driver, LabSpec(), Rtt(), parameters, reached)
         assert found.status is Status.FAILED
         assert "ErrImagePull" in found.reason or "ImagePullBackOff" in found.reason
         assert "registry.invalid/probe:1" in found.reason
@@ -465,7 +465,7 @@ def test_without_the_proof_a_trial_counts_and_is_not_proved(clusters: EmbeddedCl
     with ReachedCluster(under.workspace.api, Options(IMAGE), NO_WISHES, prove=False) as reached:
         driver = registry.create(registry.parse(NOTHING))
         parameters = RttParameters.model_validate({"probes": 100, "rate": "500/s"})
-        found = PodExecution(driver, LabSpec(), Rtt(), parameters, reached, {}).execute()
+        found = execute(driver, LabSpec(), Rtt(), parameters, reached)
     assert (found.status, found.reason) == (Status.OK, "")
     assert found.evidence.checks
     assert not found.evidence.proved
@@ -486,7 +486,7 @@ def test_what_its_pods_may_not_use_is_known_before_a_trial(clusters: EmbeddedClu
         unusual = parameters.model_copy(update={"congestion_control": wanted})
         with pytest.raises(NotPossible, match=f"tcp with {wanted}: pods of this cluster may use"):
             reached.require(driver, LabSpec(), Tcp(), unusual)
-        found = PodExecution(driver, LabSpec(), Tcp(), unusual, reached, {}).execute()
+        found = execute(driver, LabSpec(), Tcp(), unusual, reached)
         assert found.status is Status.UNSUPPORTED
         usual = parameters.model_copy(update={"congestion_control": min(allowed)})
         reached.require(driver, LabSpec(), Tcp(), usual)
@@ -514,7 +514,7 @@ def test_a_node_that_goes_away_in_a_trial_is_named_and_nothing_is_left(
             return super().run(session, parameters)
 
     parameters = RttParameters.model_validate({"probes": 500, "rate": "1000/s"})
-    found = execution(clusters, NOTHING, Gone(), parameters).execute()
+    found = executed(clusters, NOTHING, Gone(), parameters)
     assert found.status is Status.FAILED
     assert "on node b" in found.reason
     assert found.remedy

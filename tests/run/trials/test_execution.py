@@ -15,6 +15,7 @@ from culvert.results import Metric, Status
 from culvert.run.trials.attempt import Attempt, OnePath
 from culvert.run.trials.execution import Earlier, Execution
 from culvert.run.trials.finding import TrialFinding
+from culvert.run.trials.stage import Tunnels
 from culvert.topology.graph import Path, Topology
 from culvert.topology.shapes import mesh, pair, star
 from culvert.topology.spec import LabSpec
@@ -73,7 +74,7 @@ def executed(
     spec = LabSpec(topology=topology)
     make_lab = cast("Any", None)
     return Execution(
-        driver, spec, kind(), BaseParameters(), make_lab, {}, earlier or Earlier()
+        driver, spec, kind(), BaseParameters(), Tunnels(make_lab), earlier or Earlier()
     ).execute()
 
 

@@ -19,8 +19,8 @@ from culvert.labs.node import Node
 from culvert.machine import rootless
 from culvert.privilege import init_outside
 from culvert.proof.alive import survivors
-from culvert.run.trials.attempt import before
 from culvert.run.trials.paths import open_session, require_room
+from culvert.run.trials.stage import before
 from culvert.runid import new_run_id
 from culvert.topology.graph import Topology
 from culvert.topology.shapes import Shape, mesh, pair, routed, serving, star
@@ -69,7 +69,7 @@ def keep_up(name: str, topology: str, *, as_json: bool) -> None:
 
 def _prove(lab: Lab, vpn: Vpn) -> list[Check]:
     with ExitStack() as stack:
-        return before(open_session(stack, lab, vpn, lab.path, {}))
+        return before(open_session(stack, lab, vpn, lab.path))
 
 
 def _shape(word: str) -> Topology:

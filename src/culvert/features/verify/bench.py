@@ -20,6 +20,7 @@ from culvert.results import Status
 from culvert.run.trials.execution import Execution
 from culvert.run.trials.finding import TrialFinding
 from culvert.run.trials.paths import open_session, require_room
+from culvert.run.trials.stage import Tunnels
 from culvert.runid import new_run_id
 from culvert.topology.access import Access
 from culvert.topology.graph import Path
@@ -81,7 +82,7 @@ class Bench:
     def session(self, underlay: IpVersion = IpVersion.V4) -> Iterator[Session]:
         """The same for two members, with a probe on each node."""
         with self.up(underlay=underlay) as vpn, ExitStack() as stack:
-            yield open_session(stack, vpn.lab, vpn, vpn.lab.path, {})
+            yield open_session(stack, vpn.lab, vpn, vpn.lab.path)
 
     def reached(self, left: Access, right: Access) -> Reached:
         """``reachability`` from a member behind ``left`` to one behind ``right``; once for each
@@ -116,7 +117,7 @@ def _executed(
     vpn: Vpn, measurement: Measurement[Any], parameters: dict[str, Any], spec: LabSpec
 ) -> TrialFinding:
     parsed = measurement.Parameters.model_validate(parameters)
-    return Execution(vpn, spec, measurement, parsed, _namespaces, {}).execute()
+    return Execution(vpn, spec, measurement, parsed, Tunnels(_namespaces)).execute()
 
 
 def _namespaces(spec: LabSpec) -> Lab:

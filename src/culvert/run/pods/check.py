@@ -9,17 +9,16 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from culvert.errors import CulvertError, NotPossible
-from culvert.labs.kubernetes.pods.lab import KubernetesLab
 from culvert.proof.cluster.judge import TRAFFIC, Verdict, Wire
 from culvert.run.pods import prove
 from culvert.run.pods.cluster import Clusters, Under
-from culvert.run.pods.execution import first_packet
-from culvert.run.pods.session import open_session
+from culvert.run.pods.session import ClusterNetwork, first_packet, open_session
 from culvert.run.pods.sweep import sweep
 from culvert.topology.placement import Placement
 from culvert.topology.spec import LabSpec
 from culvert.trial.check import Check
 from culvert.vpns import registry
+from culvert.vpns.base import Vpn
 
 PLACEMENTS = (Placement.TWO_NODES, Placement.SERVICE, Placement.HOST_NETWORK, Placement.ONE_NODE)
 
@@ -78,26 +77,26 @@ def check(clusters: Clusters, vpn: str, placements: Sequence[Placement]) -> Iter
     under = clusters.under(driver, LabSpec())
     for placement in placements:
         clusters.say(f"proving {placement}")
-        yield _one(under, placement)
+        yield _one(driver, under, placement)
 
 
-def _one(under: Under, placement: Placement) -> Proved:
+def _one(vpn: Vpn, under: Under, placement: Placement) -> Proved:
     try:
-        return _prove(under, placement)
+        return _prove(vpn, under, placement)
     except CulvertError as error:
         return Proved(placement, None, (), str(under.broken() or error), error.remedy)
 
 
-def _prove(under: Under, placement: Placement) -> Proved:
+def _prove(vpn: Vpn, under: Under, placement: Placement) -> Proved:
     spec = replace(LabSpec(), pods=placement)
-    lab = KubernetesLab(under.workspace, spec, under.wishes, shared_kernel=under.shared_kernel)
+    network = ClusterNetwork(vpn)
     with ExitStack() as stack:
-        stack.enter_context(lab)
+        lab = stack.enter_context(under.lab(spec))
         watched = under.observers.on(lab)
-        none = registry.create(registry.parse("none"))
-        session = open_session(stack, lab, none, {})
+        network.prepare(lab)
+        session = open_session(stack, lab, network)
         first_packet(session)
-        proof = prove.prove(session, lab, watched)
+        proof = prove.prove(session, watched)
         verdict = proof.verdict
         checks = prove.checks_of(verdict, encrypted=True)
         if not all(each.passed for each in checks):

@@ -56,6 +56,16 @@ class Under:
         self.observers = Observers(self.workspace, self.devices, self.relays)
         """On the nodes of trials' pods, where the proof is wanted; kept for later trials."""
 
+    def lab(self, spec: LabSpec) -> KubernetesLab:
+        """A lab of its pods; what has died below them counts as broken there."""
+        return KubernetesLab(
+            self.workspace,
+            spec,
+            self.wishes,
+            shared_kernel=self.shared_kernel,
+            below=self.broken,
+        )
+
     def usage(self) -> Mapping[tuple[str, str], Usage]:
         """What programs of the cluster on this machine have used, by node and name; none if it is
         elsewhere."""
@@ -142,7 +152,7 @@ class ReachedCluster(Clusters):
             return
         if not self._congestions:
             self.say("starting two pods to see which congestion controls they may use")
-            with KubernetesLab(under.workspace, between_pods(spec), under.wishes) as lab:
+            with under.lab(between_pods(spec)) as lab:
                 self._congestions.append(allowed_in((lab.a, lab.b)))
         (allowed,) = self._congestions
         if allowed is not None and wanted not in allowed:

@@ -12,6 +12,7 @@ from culvert.proof.cluster import judge
 from culvert.proof.cluster.judge import Verdict, Wire
 from culvert.proof.cluster.observer import RECORDED, Among, Observer, watching
 from culvert.proof.cluster.seen import Marked, Seen, between
+from culvert.run.pods.session import PodSession
 from culvert.topology.placement import Placement
 from culvert.trial.check import Check
 from culvert.trial.session import Session
@@ -52,33 +53,32 @@ def carries(session: Session) -> Check:
     return _crossed(answered.received, answered.sent)
 
 
-def prove(
-    session: Session, lab: KubernetesLab, observers: Sequence[Observer], phase: str = ""
-) -> Proof:
+def prove(session: PodSession, observers: Sequence[Observer], phase: str = "") -> Proof:
     """Send marked packets from source to target and back while all interfaces are captured.
 
     Where no packet between the nodes' own addresses carried them, those are looked for that left
     one node and reached the other: addresses may be translated, or of IPv6.
     """
-    watch = watch_of(lab, observers)
-    found = _attempts(session, lab, watch, phase)
+    watch = watch_of(session.lab, observers)
+    found = _attempts(session, watch, phase)
     if found.wire is Wire.UNSEEN:
         anywhere = Watch(observers, None)
-        found_there = _attempts(session, lab, anywhere, phase)
+        found_there = _attempts(session, anywhere, phase)
         if found_there.wire is not Wire.UNSEEN:
             return Proof(found_there, anywhere)
     return Proof(found, watch)
 
 
-def _attempts(session: Session, lab: KubernetesLab, watch: Watch, phase: str) -> Verdict:
+def _attempts(session: PodSession, watch: Watch, phase: str) -> Verdict:
     for _ in range(ATTEMPTS):
-        found = _attempt(session, lab, watch, phase)
+        found = _attempt(session, watch, phase)
         if found.wire is not Wire.UNKNOWN:
             break
     return found
 
 
-def _attempt(session: Session, lab: KubernetesLab, watch: Watch, phase: str) -> Verdict:
+def _attempt(session: PodSession, watch: Watch, phase: str) -> Verdict:
+    lab = session.lab
     seen: list[Seen] = []
     with watching(watch.observers, session.canary, seen, watch.among, record=RECORDED):
         answered = echo_marked(session)

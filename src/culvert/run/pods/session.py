@@ -1,9 +1,15 @@
-"""A session between two pods: no capture there, and a service in front of the target if wanted."""
+"""A session between two pods: no capture there, and a service in front of the target if wanted.
+
+The network of the cluster is in the place of a VPN: pods use it as it is.
+"""
 
 from __future__ import annotations
 
 import itertools
+import time
 from contextlib import ExitStack
+from dataclasses import dataclass
+from ipaddress import IPv4Interface
 from typing import Any
 
 from culvert.labs.kubernetes.pods.lab import KubernetesLab
@@ -13,11 +19,13 @@ from culvert.labs.witness import View, Witness
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured
 from culvert.probe.results.capture import Others, TwoWay
-from culvert.run.pods.network import ClusterNetwork
+from culvert.topology.ip import Address
 from culvert.trial.outside import Capture, Outside
 from culvert.trial.session import Session
 from culvert.vpns.base import Vpn
+from culvert.vpns.none import NoVpn
 
+FIRST_PACKET_S = 30.0
 _LISTENERS = frozenset({"tcp_sink", "udp_sink", "echo", "tcp_responder", "watch_gap"})
 
 
@@ -64,8 +72,42 @@ class NoOutside(Outside):
         return {}
 
 
+class ClusterNetwork(NoVpn):
+    """Named after the VPN under the cluster: the pods see no tunnel of their own."""
+
+    cpu_attributable = False
+
+    def __init__(self, under: Vpn) -> None:
+        super().__init__(NoVpn.variants[0])
+        self._under = under
+
+    @property
+    def id(self) -> str:
+        """That of the VPN under the cluster."""
+        return self._under.id
+
+    @property
+    def lab(self) -> KubernetesLab:
+        lab = super().lab
+        assert isinstance(lab, KubernetesLab)
+        return lab
+
+    def inner(self, node: Node) -> IPv4Interface:
+        """The pod's address; the service's for the target behind one."""
+        service = self.lab.service_address
+        if service is not None and node.name == self.lab.b.name:
+            return IPv4Interface(f"{service}/32")
+        return node.underlay.address
+
+    def traffic_address(self, node: Node) -> Address:
+        return self.inner(node).ip
+
+
+@dataclass
 class PodSession(Session):
     """A session whose packets are not captured at its ends."""
+
+    lab: KubernetesLab
 
     @property
     def outside(self) -> Outside:
@@ -92,12 +134,33 @@ class ServiceProbe(Probe):
 
 
 def open_session(
-    stack: ExitStack, lab: KubernetesLab, under: Vpn, known_max_size: dict[str, int]
+    stack: ExitStack,
+    lab: KubernetesLab,
+    network: ClusterNetwork,
+    known_max_size: dict[str, int] | None = None,
 ) -> PodSession:
-    """Probes in both pods of a lab that is open; ``under`` is the VPN below the cluster."""
+    """Probes in both pods of a lab that is open."""
     near = stack.enter_context(Probe(lab.a))
     service = lab.service_address
     far = Probe(lab.b) if service is None else ServiceProbe(lab.b, str(service))
     stack.enter_context(far)
-    network = ClusterNetwork(under, lab)
-    return PodSession(lab, network, lab.path, near, far, known_max_size=known_max_size)
+    known = {} if known_max_size is None else known_max_size
+    return PodSession(lab, network, lab.path, near, far, known_max_size=known)
+
+
+def first_packet(session: PodSession) -> float:
+    """Wait until the path carries a packet there and back; the time (monotonic) when it did."""
+    to = session.inner(session.target)
+    echo = session.b.begin("echo", bind=to, token=session.token, idle_s=FIRST_PACKET_S + 15)
+    session.a.call(
+        "first_answer",
+        FIRST_PACKET_S + 5,
+        to=to,
+        port=echo.port(),
+        interval_us=5000,
+        deadline_s=FIRST_PACKET_S,
+        **session.marks,
+    )
+    now = time.monotonic()
+    echo.stop()
+    return now

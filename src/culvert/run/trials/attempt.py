@@ -9,7 +9,7 @@ everything.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -23,23 +23,13 @@ from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.together import at_once
 from culvert.measurements.base import Measurement
-from culvert.proof.alive import (
-    ProcessFailure,
-    ends_in_silence,
-    still_carries,
-    survivors,
-)
-from culvert.proof.canary import send_canary
-from culvert.proof.datapath import judge_data_path
-from culvert.proof.interference import Stops, left_alone
-from culvert.proof.judge import judge_outcome
-from culvert.proof.route import judge_route
+from culvert.proof.alive import ProcessFailure
 from culvert.results import Status
 from culvert.run.neighbours import Neighbours
 from culvert.run.trials.causes import cause_of_trouble, naming_the_cause
 from culvert.run.trials.finding import TrialFinding
 from culvert.run.trials.footprints import footprint
-from culvert.run.trials.paths import open_session
+from culvert.run.trials.stage import Stage
 from culvert.run.trials.traps import refuse_without_effect, traps
 from culvert.topology.drawing import as_json
 from culvert.topology.graph import Path
@@ -54,8 +44,6 @@ from culvert.vpns.variant import Missing
 
 MOST_DESCRIBED = 3
 """Paths whose ends are described in a trial's evidence."""
-
-LabFactory = Callable[[LabSpec], Lab]
 
 
 @dataclass
@@ -79,8 +67,7 @@ class Work:
 
     measurement: Measurement[Any]
     parameters: BaseModel
-    make_lab: LabFactory
-    known_max_size: dict[str, int]
+    stage: Stage
 
 
 class Attempt:
@@ -98,14 +85,13 @@ class Attempt:
         self._spec = spec
         self._measurement = work.measurement
         self._parameters = work.parameters
-        self._make_lab = work.make_lab
-        self._known_max_size = work.known_max_size
+        self._stage = work.stage
         self._several = several
 
     def run(self) -> None:
         """Errors of lab, VPN and probe become the finding's status."""
         with self.finding.of_errors():
-            lab = self._make_lab(self._spec)
+            lab = self._stage.lab(self._spec)
             self.lost |= lab.lost()
             for error in self.lost.values():
                 raise error
@@ -113,8 +99,7 @@ class Attempt:
             if missing:
                 self.finding = _unsupported(missing)
                 return
-            versions = at_once(self._vpn.version, lab.hosts)
-            self.finding.version = "; ".join(dict.fromkeys(versions))
+            self.finding.version = self._stage.version(self._vpn, lab)
             try:
                 self._on_lab(lab)
             except CulvertError:
@@ -148,7 +133,8 @@ class Attempt:
         finding.evidence.underlay = {name: dict(lab.nodes[name].facts()) for name in ends}
         _note_machines(finding, lab, "before")
         finding.evidence.topology = as_json(lab.spec.topology)
-        finding.evidence.vpn = dict(vpn.variant.facts)
+        finding.evidence.vpn = dict(self._stage.facts(vpn, lab))
+        finding.evidence.observed = self._stage.observed
         refuse_without_effect(vpn, lab)
         vpn.prepare(lab)
         finding.evidence.vpn |= lab.choices
@@ -159,7 +145,7 @@ class Attempt:
                 vpn.serve_all()
             else:
                 vpn.bring_up(but=paths[0] if self._measurement.drives_tunnel else None)
-        if not self._measurement.drives_tunnel:
+        if self._stage.brings_up and not self._measurement.drives_tunnel:
             finding.up_s = time.monotonic() - begun
             finding.evidence.vpn |= traps(vpn, lab)
         if (disturbed := lab.disturbed()) is not None:
@@ -198,8 +184,8 @@ class Attempt:
         found = OnePath(path)
         try:
             with ExitStack() as stack:
-                known = self._known_max_size
-                session = open_session(stack, lab, self._vpn, path, known, busy=busy)
+                with naming_the_cause(self._vpn, lab):
+                    session = self._stage.session(stack, lab, self._vpn, path, busy=busy)
                 with naming_the_cause(self._vpn, lab, session.probes):
                     found.outcome = self._on_path(session, found.finding)
                 if found.outcome is None:
@@ -210,35 +196,27 @@ class Attempt:
 
     def _on_path(self, session: Session, finding: TrialFinding) -> Outcome | None:
         """The outcome with its common metrics; None if a proof failed."""
-        vpn = self._vpn
-        drives = self._measurement.drives_tunnel
-        if not drives and not self._proved(finding, session.path, before(session)):
+        proof = self._stage.proof(session, self._measurement)
+        if not self._proved(finding, session.path, proof.before()):
             return None
-        agents = [probe.process for probe in session.probes]
-        stops = Stops(vpn, [*agents, *session.lab.programs])
         measuring = time.monotonic()
-        outcome = self._measurement.run(session, self._parameters)
+        try:
+            with proof.meanwhile():
+                outcome = self._measurement.run(session, self._parameters)
+        except CulvertError:
+            if self._proved(finding, session.path, proof.leaks()):
+                raise
+            return None
         finding.measuring_s += time.monotonic() - measuring
-        after = [
-            *survivors(vpn),
-            *left_alone(session, outcome),
-            *stops.checks(),
-            *judge_outcome(session, outcome),
-            *ends_in_silence(session, outcome),
-        ]
-        if not self._proved(finding, session.path, after):
+        if not self._proved(finding, session.path, proof.after(outcome)):
             return None
         if session.route is None:  # no path, so nothing to prove about its packets
             return outcome
-        if drives:
-            finding.evidence.vpn |= traps(vpn, session.lab)
-        last = (
-            before(session)
-            if drives
-            else [still_carries(session), judge_route(session, "at the end")]
-        )
-        if not self._proved(finding, session.path, [*last, *survivors(vpn)]):
+        if self._measurement.drives_tunnel:
+            finding.evidence.vpn |= traps(self._vpn, session.lab)
+        if not self._proved(finding, session.path, proof.last()):
             return None
+        proof.add_accounts(outcome)
         self._add_common_metrics(session, outcome)
         return outcome
 
@@ -291,13 +269,3 @@ def _with_obstacles(reason: str, lab: Lab) -> str:
     with suppress(CulvertError):
         return "; ".join((*lab.obstacles(), reason))
     return reason
-
-
-def before(session: Session) -> list[Check]:
-    """The checks that a path must pass before its figures count."""
-    ends = (session.source, session.target)
-    return [
-        judge_data_path(session.vpn, ends),
-        judge_route(session, "at the start"),
-        *send_canary(session),
-    ]

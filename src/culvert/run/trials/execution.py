@@ -18,9 +18,10 @@ from culvert.errors import CulvertError, NotPossible
 from culvert.journal.record import Part
 from culvert.measurements.base import Measurement
 from culvert.results import Metric, Status
-from culvert.run.trials.attempt import Attempt, LabFactory, Work
+from culvert.run.trials.attempt import Attempt, Work
 from culvert.run.trials.finding import TrialFinding
 from culvert.run.trials.paths import labelled, require_room, together
+from culvert.run.trials.stage import Stage
 from culvert.topology.graph import Path, Topology
 from culvert.topology.shapes import serving
 from culvert.topology.spec import LabSpec
@@ -60,13 +61,12 @@ class Execution:
         spec: LabSpec,
         measurement: Measurement[Any],
         parameters: BaseModel,
-        make_lab: LabFactory,
-        known_max_size: dict[str, int],
+        stage: Stage,
         earlier: Earlier = NOTHING,
     ) -> None:
         self._vpn = vpn
         self._spec = spec.unobstructed() if measurement.of_the_link else spec
-        self._work = Work(measurement, parameters, make_lab, known_max_size)
+        self._work = Work(measurement, parameters, stage)
         self._earlier = earlier
         self._lost = dict(earlier.lost)
         self._attempts: list[Attempt] = []

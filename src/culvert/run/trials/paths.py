@@ -38,7 +38,7 @@ def open_session(
     lab: Lab,
     vpn: Vpn,
     path: Path,
-    known_max_size: dict[str, int],
+    known_max_size: dict[str, int] | None = None,
     *,
     busy: Set[str] = frozenset(),
 ) -> Session:
@@ -59,7 +59,7 @@ def open_session(
         probes[source.name],
         probes[target.name],
         others,
-        known_max_size=known_max_size,
+        known_max_size={} if known_max_size is None else known_max_size,
     )
 
 

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address
@@ -43,7 +43,8 @@ NO_WISHES = Wishes()
 
 
 class KubernetesLab(Lab):
-    """``shared_kernel``: all nodes of the cluster run on this machine's kernel."""
+    """``shared_kernel``: all nodes of the cluster run on this machine's kernel. ``below`` returns
+    what of the cluster itself has died, where that is known."""
 
     def __init__(
         self,
@@ -52,12 +53,16 @@ class KubernetesLab(Lab):
         wishes: Wishes = NO_WISHES,
         *,
         shared_kernel: bool = False,
+        below: Callable[[], CulvertError | None] = lambda: None,
     ) -> None:
         self.run_id = new_run_id()
         self.spec = spec
         self.workspace = workspace
         self.placement = spec.pods or Placement.TWO_NODES
         self.shared_kernel = shared_kernel
+        self._below = below
+        self.begun_s = 0.0
+        """When its opening began, on CLOCK_MONOTONIC."""
         self.service_address: IPv4Address | None = None
         """The service's address, for the placement that has one."""
         self.started_s: dict[str, float] = {}
@@ -103,9 +108,10 @@ class KubernetesLab(Lab):
         return self._chosen
 
     def broken(self) -> CulvertError | None:
-        """A pod that has ended or is gone, or a node that is not ready any more."""
+        """What has died below it; a pod that has ended or is gone, or a node that is not ready any
+        more."""
         try:
-            return self._broken()
+            return self._below() or self._broken()
         except ApiError:  # it says nothing about the pods
             return None
         except LabError as error:
@@ -113,6 +119,7 @@ class KubernetesLab(Lab):
 
     def open(self) -> None:
         """Choose nodes, create pods, wait until they run. After an error nothing remains."""
+        self.begun_s = time.monotonic()
         try:
             self._open()
         except BaseException:
