@@ -7,7 +7,7 @@ from typing import ClassVar
 from tests.run.pods.leaks import KINDS, beside_the_vpn
 
 from bench.goal import Goal, Samples
-from culvert.proof.cluster.judge import Wire
+from culvert.proof.cluster.judge import Protection
 from culvert.run.pods.check import Proved, check
 from culvert.run.pods.cluster import Clusters
 from culvert.run.pods.embedded import EmbeddedClusters, UnderEmbedded
@@ -57,4 +57,4 @@ def _proved(clusters: Clusters, vpn: str, kind: Placement) -> Proved:
 
 
 def _caught(found: Proved) -> bool:
-    return found.verdict is not None and found.verdict.wire is Wire.CLEAR and not found.ok
+    return found.verdict is not None and found.verdict.wire is Protection.CLEAR and not found.ok

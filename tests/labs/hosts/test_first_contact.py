@@ -18,7 +18,7 @@ from culvert.labs.hosts.listed.entry import HostEntry
 from culvert.labs.hosts.remote.start import place_probe
 from culvert.labs.hosts.ssh import bootstrap, connection
 from culvert.labs.hosts.ssh.bootstrap import FirstContact, first_contact, script_of
-from culvert.labs.hosts.ssh.connection import Connection
+from culvert.labs.hosts.ssh.connection import SshConnection
 from culvert.labs.hosts.ssh.failures import HostLost, LoginRefused
 
 PROGRAMS = ("awk", "cat", "chmod", "date", "df", "id", "mkdir", "rm", "sh", "sudo", "tr", "uname")
@@ -58,7 +58,7 @@ def contact(here: Path, monkeypatch: pytest.MonkeyPatch, dd: str | None) -> Firs
         (programs / "dd").write_text(f"#!/bin/sh\n{dd}\n")
         (programs / "dd").chmod(0o700)
     monkeypatch.setattr(bootstrap, "DIRECTORIES", (str(here),))
-    return first_contact(cast(Connection, Here(programs)), "abc123")
+    return first_contact(cast(SshConnection, Here(programs)), "abc123")
 
 
 def test_the_order_of_bytes_is_found_without_od(
@@ -81,7 +81,7 @@ def test_an_unknown_order_is_refused_only_where_it_counts(
 ) -> None:
     found = contact(tmp_path, monkeypatch, None)
     assert found.big_endian is None
-    here = cast(Connection, Here(tmp_path))
+    here = cast(SshConnection, Here(tmp_path))
     with pytest.raises(NotPossible, match="host router: it is mips, and the order of its bytes"):
         place_probe(here, replace(found, machine="mips"))
     with pytest.raises(NotPossible, match="it is s390x, and there is no probe"):
@@ -95,7 +95,7 @@ def opened(here: Path, monkeypatch: pytest.MonkeyPatch, refused: int) -> int:
     ssh.chmod(0o700)
     monkeypatch.setattr(tools, "require", lambda name, remedy: ssh)
     monkeypatch.setattr(connection, "PAUSE_S", (0.0, 0.01))
-    made = Connection(HostEntry("far", "192.0.2.1"), here / "socket")
+    made = SshConnection(HostEntry("far", "192.0.2.1"), here / "socket")
     try:
         made.open()
         assert made.alive()

@@ -13,7 +13,7 @@ from culvert.labs.hosts.fleet import Fleet
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.listed.entry import HostEntry
 from culvert.labs.hosts.listed.inventory import read_inventory
-from culvert.labs.hosts.ssh.connection import Connection
+from culvert.labs.hosts.ssh.connection import SshConnection
 from culvert.run.trials.attempt import Attempt, Work
 from culvert.run.trials.stage import Tunnels
 from culvert.topology.spec import LabSpec
@@ -90,7 +90,7 @@ def test_unknown_host_keys_are_refused_against_the_users_configuration(
 
 def test_what_a_host_lacks_is_installed_on_hosts(tmp_path: Path) -> None:
     entry = HostEntry("a", "192.0.2.1", inventory=Path("my hosts.yml"))
-    host = SshHost(entry, "abc123", Connection(entry, tmp_path / "socket"))
+    host = SshHost(entry, "abc123", SshConnection(entry, tmp_path / "socket"))
 
     class Unopened:
         hosts = (host,)

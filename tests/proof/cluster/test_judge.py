@@ -10,7 +10,7 @@ from culvert.probe.results import Captured
 from culvert.proof.cluster import encapsulation
 from culvert.proof.cluster.carrier import entropy
 from culvert.proof.cluster.encapsulation import Encapsulation
-from culvert.proof.cluster.judge import Verdict, Wire, checks, verdict
+from culvert.proof.cluster.judge import Protection, Verdict, checks, verdict
 from culvert.proof.cluster.seen import Marked, Seen, between
 from culvert.vpns.outer import OuterPacket
 
@@ -60,7 +60,7 @@ def judged(
 def test_wireguard_without_a_canary_is_encrypted_and_reconciles() -> None:
     found = judged(WIREGUARD, 51820, 1136)
     assert (found.wire, found.encapsulation, found.reconciled) == (
-        Wire.ENCRYPTED,
+        Protection.ENCRYPTED,
         "WireGuard",
         True,
     )
@@ -84,14 +84,18 @@ def in_streams(length: int, count: int) -> Verdict:
 
 def test_a_stream_has_room_for_all_packets() -> None:
     found = in_streams(2900, 16)
-    assert (found.wire, found.encapsulation, found.reconciled) == (Wire.ENCRYPTED, "TCP", True)
+    assert (found.wire, found.encapsulation, found.reconciled) == (
+        Protection.ENCRYPTED,
+        "TCP",
+        True,
+    )
     assert "TCP (a stream of 46400 bytes)" in found.text()
     assert not in_streams(100, 16).reconciled
 
 
 def test_a_canary_in_vxlan_is_clear_with_the_traffic_named() -> None:
     found = judged(VXLAN, 4789, 1078, hits=80, bits=5.0)
-    assert (found.wire, found.encapsulation) == (Wire.CLEAR, "VXLAN")
+    assert (found.wire, found.encapsulation) == (Protection.CLEAR, "VXLAN")
     first = next(check for check in checks(found, encrypted=True) if not check.passed)
     assert first.name == "encrypted between the nodes (pod to pod)"
     assert "eth0 of a" in first.detail
@@ -99,18 +103,18 @@ def test_a_canary_in_vxlan_is_clear_with_the_traffic_named() -> None:
 
 
 def test_bytes_that_are_not_random_are_clear() -> None:
-    assert judged(VXLAN, 4789, 1078, bits=5.0).wire is Wire.CLEAR
+    assert judged(VXLAN, 4789, 1078, bits=5.0).wire is Protection.CLEAR
 
 
 def test_packets_that_no_interface_shows_are_not_proved() -> None:
     found = judged(WIREGUARD, 51820, 300)
-    assert found.wire is Wire.UNSEEN
+    assert found.wire is Protection.UNSEEN
     assert not any(check.passed for check in checks(found, encrypted=True))
 
 
 def test_too_few_packets_do_not_reconcile() -> None:
     found = judged(WIREGUARD, 51820, 1136, count=20)
-    assert found.wire is Wire.ENCRYPTED
+    assert found.wire is Protection.ENCRYPTED
     assert [check.passed for check in checks(found, encrypted=True)] == [True, False]
 
 
@@ -119,7 +123,7 @@ def test_too_few_packets_do_not_reconcile() -> None:
 )
 def test_more_packets_than_were_sent_do_not_reconcile(count: int, agrees: bool) -> None:
     found = judged(WIREGUARD, 51820, 1136, count=count)
-    assert found.wire is Wire.ENCRYPTED
+    assert found.wire is Protection.ENCRYPTED
     assert found.reconciled is agrees
     assert [check.passed for check in checks(found, encrypted=True)] == [True, agrees]
 
@@ -138,12 +142,12 @@ def with_noise(
 def test_of_2000_other_packets_the_carriers_are_those_in_the_number_of_the_marked() -> None:
     found = with_noise([recorded(1136, WIREGUARD, 51820) for _ in range(40)])
     assert [(one.length, one.packets) for one in found.carriers] == [(1136, 40), (1136, 40)]
-    assert found.wire is Wire.ENCRYPTED
+    assert found.wire is Protection.ENCRYPTED
 
 
 def test_packets_that_were_not_recorded_are_not_known_to_be_encrypted() -> None:
     found = with_noise([], unrecorded=500)
-    assert found.wire is Wire.UNKNOWN
+    assert found.wire is Protection.UNKNOWN
     made = checks(found, encrypted=True)
     assert not any(check.passed for check in made)
     assert "only the first 2000 of 2500 packets on eth0 of a were recorded" in made[0].detail
@@ -152,15 +156,15 @@ def test_packets_that_were_not_recorded_are_not_known_to_be_encrypted() -> None:
 
 def test_packets_that_the_capture_dropped_are_not_known_to_be_encrypted() -> None:
     found = with_noise([recorded(1136, WIREGUARD, 51820) for _ in range(40)], drops=3)
-    assert found.wire is Wire.UNKNOWN
+    assert found.wire is Protection.UNKNOWN
     assert "not known, 3 packets on eth0 of a were not captured" in found.text()
     one = [Seen("a", "eth0", captured([], drops=1))]
     there = verdict("pod to pod on one node", MARKED, one, source="a", target="a")
-    assert there.wire is Wire.UNKNOWN
+    assert there.wire is Protection.UNKNOWN
 
 
 def test_a_canary_among_packets_that_were_not_recorded_is_clear() -> None:
-    assert with_noise([], unrecorded=500, drops=3, hits=1).wire is Wire.CLEAR
+    assert with_noise([], unrecorded=500, drops=3, hits=1).wire is Protection.CLEAR
 
 
 def test_the_entropy_is_that_of_the_carriers_and_not_of_others() -> None:
@@ -168,7 +172,7 @@ def test_the_entropy_is_that_of_the_carriers_and_not_of_others() -> None:
     encoded = [recorded(1136, "0102" * 128, 51820) for _ in range(40)]
     found = with_noise(encoded)
     assert found.bits_per_byte == 1.0
-    assert found.wire is Wire.CLEAR
+    assert found.wire is Protection.CLEAR
 
 
 def test_the_entropy_of_random_bytes_and_of_too_few() -> None:
@@ -179,7 +183,7 @@ def test_the_entropy_of_random_bytes_and_of_too_few() -> None:
 
 def test_packets_of_pods_own_addresses_are_carried_by_nothing_and_clear() -> None:
     found = judged("00" * 32, 5000, MARKED.length, hits=40, bits=5.0)
-    assert (found.wire, found.encapsulation) == (Wire.CLEAR, "no encapsulation")
+    assert (found.wire, found.encapsulation) == (Protection.CLEAR, "no encapsulation")
 
 
 def test_packets_of_translated_addresses_are_recognised_at_both_ends() -> None:
@@ -196,14 +200,14 @@ def test_packets_of_translated_addresses_are_recognised_at_both_ends() -> None:
     seen = [Seen("a", "eth0", ways(1, 2, 51820)), Seen("b", "eth0", ways(2, 1, 1024))]
     matched = between(seen, "a", "b")
     assert [len(one.captured.recorded) for one in matched] == [80, 80]
-    assert verdict("x", MARKED, matched, source="a", target="b").wire is Wire.ENCRYPTED
+    assert verdict("x", MARKED, matched, source="a", target="b").wire is Protection.ENCRYPTED
     lonely = between([seen[0], Seen("b", "eth0", captured(NOISE))], "a", "b")
-    assert verdict("x", MARKED, lonely, source="a", target="b").wire is Wire.UNSEEN
+    assert verdict("x", MARKED, lonely, source="a", target="b").wire is Protection.UNSEEN
 
 
 def test_one_node_is_not_left() -> None:
     found = verdict("pod to pod on one node", MARKED, [], source="a", target="a")
-    assert found.wire is Wire.NOT_LEAVING
+    assert found.wire is Protection.NOT_LEAVING
     assert all(check.passed for check in checks(found, encrypted=True))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from culvert.probe.results import Captured
 from culvert.proof.cluster.seen import Seen
-from culvert.run.pods.prove import Beside
+from culvert.run.pods.prove import LoadCaptures
 from culvert.topology.placement import Placement
 
 
@@ -15,15 +15,15 @@ def beside(
     drops: int = 0,
     marked: bool = True,
     placement: Placement = Placement.TWO_NODES,
-) -> Beside:
+) -> LoadCaptures:
     captured = Captured.model_validate(
         {"packets": packets, "bytes": 0, "matching": {"in": {}}, "other": {},
          "canary_hits": hits, "kernel_drops": drops}
     )  # fmt: skip
-    return Beside([Seen("a", "eth0", captured)], placement, 1, marked)
+    return LoadCaptures([Seen("a", "eth0", captured)], placement, 1, marked)
 
 
-def passed(found: Beside) -> list[bool]:
+def passed(found: LoadCaptures) -> list[bool]:
     return [check.passed for check in found.checks]
 
 

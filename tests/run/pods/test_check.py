@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from culvert.errors import UsageError
-from culvert.proof.cluster.judge import Verdict, Wire
+from culvert.proof.cluster.judge import Protection, Verdict
 from culvert.proof.cluster.seen import Marked
 from culvert.run.pods.check import Proved, Summary
 from culvert.run.pods.request import EMBEDDED, ClusterRequest
@@ -19,7 +19,7 @@ from culvert.trial.check import Check
 from tests.cli import culvert
 
 
-def proved(wire: Wire | None, *, passed: bool = True) -> Proved:
+def proved(wire: Protection | None, *, passed: bool = True) -> Proved:
     """One kind of traffic; None: it could not be looked at."""
     if wire is None:
         return Proved(Placement.TWO_NODES, None, (), "no second node", "add one")
@@ -28,18 +28,18 @@ def proved(wire: Wire | None, *, passed: bool = True) -> Proved:
     return Proved(Placement.TWO_NODES, verdict, checks)
 
 
-FINE = proved(Wire.ENCRYPTED)
-CLEAR = proved(Wire.CLEAR, passed=False)
-UNSEEN = proved(Wire.UNSEEN, passed=False)
-MISSED = proved(Wire.UNKNOWN, passed=False)
-UNRECONCILED = proved(Wire.ENCRYPTED, passed=False)
+FINE = proved(Protection.ENCRYPTED)
+CLEAR = proved(Protection.CLEAR, passed=False)
+UNSEEN = proved(Protection.UNSEEN, passed=False)
+MISSED = proved(Protection.UNKNOWN, passed=False)
+UNRECONCILED = proved(Protection.ENCRYPTED, passed=False)
 NOT_LOOKED = proved(None)
 
 
 @pytest.mark.parametrize(
     ("parts", "code"),
     [
-        ((FINE, proved(Wire.NOT_LEAVING)), 0),
+        ((FINE, proved(Protection.NOT_LEAVING)), 0),
         ((FINE, CLEAR), 1),
         ((FINE, UNRECONCILED), 1),
         ((NOT_LOOKED, CLEAR, UNSEEN), 1),

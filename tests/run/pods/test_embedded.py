@@ -29,7 +29,7 @@ from culvert.measurements.kubernetes.k8s_api import ApiInstrument, K8sApi, K8sAp
 from culvert.measurements.rtt.rtt import Rtt, RttParameters
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
 from culvert.proof.alive import still_carries
-from culvert.proof.cluster.judge import Wire
+from culvert.proof.cluster.judge import Protection
 from culvert.results import Status
 from culvert.run.pods import check, prove
 from culvert.run.pods.cluster import ReachedCluster
@@ -151,11 +151,11 @@ def test_everything_is_encrypted_over_wireguard(clusters: EmbeddedClusters) -> N
     for placement in (Placement.TWO_NODES, Placement.SERVICE, Placement.HOST_NETWORK):
         verdict = proved[placement].verdict
         assert verdict is not None, proved[placement].reason
-        assert (verdict.wire, verdict.encapsulation) == (Wire.ENCRYPTED, "WireGuard")
+        assert (verdict.wire, verdict.encapsulation) == (Protection.ENCRYPTED, "WireGuard")
         assert proved[placement].ok, proved[placement].text
     one = proved[Placement.ONE_NODE].verdict
     assert one is not None
-    assert one.wire is Wire.NOT_LEAVING
+    assert one.wire is Protection.NOT_LEAVING
 
 
 def test_packets_are_recognised_at_both_ends_where_addresses_are_not_the_nodes_own(
@@ -167,7 +167,10 @@ def test_packets_are_recognised_at_both_ends_where_addresses_are_not_the_nodes_o
     (proved,) = check.check(clusters, WIREGUARD, [Placement.TWO_NODES])
     assert proved.ok, proved.text
     assert proved.verdict is not None
-    assert (proved.verdict.wire, proved.verdict.encapsulation) == (Wire.ENCRYPTED, "WireGuard")
+    assert (proved.verdict.wire, proved.verdict.encapsulation) == (
+        Protection.ENCRYPTED,
+        "WireGuard",
+    )
 
 
 @pytest.mark.parametrize("placement", [Placement.TWO_NODES, Placement.SERVICE])
@@ -207,7 +210,7 @@ def test_a_leak_of_one_kind_of_traffic_is_found_and_named(
         proved = {one.placement: one for one in check.check(clusters, WIREGUARD, list(KINDS))}
     verdict = proved[leaking].verdict
     assert verdict is not None, proved[leaking].reason
-    assert verdict.wire is Wire.CLEAR
+    assert verdict.wire is Protection.CLEAR
     assert f"{KINDS[leaking]}: clear" in proved[leaking].text
     assert "u0 of a" in proved[leaking].text
     expected = {leaking} | ({Placement.SERVICE} if leaking is Placement.TWO_NODES else set())
@@ -239,7 +242,7 @@ def test_the_probe_is_copied_into_pods_of_the_users_and_removed(
         proved, host, service, one_node = check.check(clusters, WIREGUARD, kinds)
         assert proved.ok, proved.text
         assert proved.verdict is not None
-        assert proved.verdict.wire is Wire.ENCRYPTED
+        assert proved.verdict.wire is Protection.ENCRYPTED
         assert "host-network with pod default/near: the pod has a network of its own" in host.reason
         assert str(Placement.TWO_NODES) in host.remedy
         assert "service to pod default/far: the run's service passes packets on" in service.reason
@@ -426,7 +429,7 @@ def test_a_vpn_that_ends_in_a_trial_is_named(clusters: EmbeddedClusters) -> None
 def test_a_cluster_without_encryption_is_caught(clusters: EmbeddedClusters) -> None:
     (proved,) = check.check(clusters, NOTHING, [Placement.TWO_NODES])
     assert proved.verdict is not None, proved.reason
-    assert (proved.verdict.wire, proved.verdict.encapsulation) == (Wire.CLEAR, "VXLAN")
+    assert (proved.verdict.wire, proved.verdict.encapsulation) == (Protection.CLEAR, "VXLAN")
     assert not proved.ok
 
 

@@ -43,9 +43,9 @@ impl<'de> Deserialize<'de> for Network {
 /// A TCP connection, by its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
-pub struct Connection(pub [(IpAddr, u16); 2]);
+pub struct Endpoints(pub [(IpAddr, u16); 2]);
 
-impl Connection {
+impl Endpoints {
     fn has(&self, seen: &Seen<'_>) -> bool {
         let from = (seen.source, seen.source_port);
         let to = (seen.destination, seen.destination_port);
@@ -60,7 +60,7 @@ impl Connection {
 pub struct Scope {
     pub among: Vec<Network>,
     #[serde(default)]
-    pub leave_out: Vec<Connection>,
+    pub leave_out: Vec<Endpoints>,
 }
 
 impl Scope {

@@ -20,7 +20,7 @@ from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.listed.entry import HostEntry
 from culvert.labs.hosts.listed.inventory import Inventory
 from culvert.labs.hosts.ssh.bootstrap import farewell
-from culvert.labs.hosts.ssh.connection import Connection
+from culvert.labs.hosts.ssh.connection import SshConnection
 from culvert.labs.hosts.ssh.failures import HostLost
 from culvert.labs.together import at_once
 
@@ -43,7 +43,7 @@ class Fleet:
             entry.name: SshHost(
                 entry,
                 run_id,
-                Connection(entry, self._directory / str(number), farewell(run_id)),
+                SshConnection(entry, self._directory / str(number), farewell(run_id)),
             )
             for number, entry in enumerate(inventory.hosts)
         }

@@ -22,7 +22,7 @@ from culvert.labs.hosts.remote.start import (
     start_agent,
 )
 from culvert.labs.hosts.ssh.bootstrap import FirstContact, first_contact
-from culvert.labs.hosts.ssh.connection import ALIVE_COUNT, ALIVE_S, Connection
+from culvert.labs.hosts.ssh.connection import ALIVE_COUNT, ALIVE_S, SshConnection
 from culvert.labs.hosts.ssh.failures import HostLost
 
 _KEEP = """\
@@ -44,7 +44,7 @@ SYSTEM = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/libe
 class SshHost(Host):
     """One connection and one agent; ``open`` connects again if either was lost."""
 
-    def __init__(self, entry: HostEntry, run_id: str, connection: Connection) -> None:
+    def __init__(self, entry: HostEntry, run_id: str, connection: SshConnection) -> None:
         self.entry = entry
         self.name = entry.name
         self.run_id = run_id

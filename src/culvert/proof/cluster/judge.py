@@ -20,7 +20,7 @@ REMEDY = (
 CALMER = "repeat it while less other traffic passes between these nodes, or on other nodes"
 
 
-class Wire(StrEnum):
+class Protection(StrEnum):
     """What became of traffic on the way between nodes."""
 
     ENCRYPTED = "encrypted"
@@ -33,7 +33,7 @@ class Wire(StrEnum):
     @property
     def known(self) -> bool:
         """Whether it was seen what became of it."""
-        return self not in (Wire.UNSEEN, Wire.UNKNOWN)
+        return self not in (Protection.UNSEEN, Protection.UNKNOWN)
 
 
 TRAFFIC: Mapping[Placement, str] = {
@@ -49,7 +49,7 @@ class Verdict:
     """What became of one kind of traffic; ``carriers`` are those of each direction."""
 
     traffic: str
-    wire: Wire
+    wire: Protection
     marked: Marked
     clear: tuple[str, ...] = ()
     carriers: tuple[Carrier, ...] = ()
@@ -68,8 +68,8 @@ class Verdict:
     def reconciled(self) -> bool:
         """Whether the interfaces carried as many packets as were sent and answered: fewer took
         another way, and of more a part may be copies. Of a stream more has room."""
-        if self.wire in (Wire.NOT_LEAVING, Wire.UNSEEN, Wire.UNKNOWN):
-            return self.wire is Wire.NOT_LEAVING
+        if self.wire in (Protection.NOT_LEAVING, Protection.UNSEEN, Protection.UNKNOWN):
+            return self.wire is Protection.NOT_LEAVING
         needed = (self.marked.sent, self.marked.received)
         return len(self.carriers) == len(needed) and all(
             count * ENOUGH <= one.packets
@@ -84,7 +84,7 @@ class Verdict:
             parts.append("; ".join(self.clear))
         elif self.missed:
             parts.append("; ".join(self.missed))
-        elif self.carriers and self.wire is not Wire.NOT_LEAVING:
+        elif self.carriers and self.wire is not Protection.NOT_LEAVING:
             parts.append(" and back ".join(one.text(self.marked) for one in self.carriers))
         return ", ".join(parts)
 
@@ -110,15 +110,19 @@ def verdict(
     missed = [words for words in missed if words]
     bits = _bits_per_byte(carriers, seen)
     if clear:
-        wire = Wire.CLEAR
+        wire = Protection.CLEAR
     elif missed:
-        wire = Wire.UNKNOWN
+        wire = Protection.UNKNOWN
     elif source == target:
-        wire = Wire.NOT_LEAVING
+        wire = Protection.NOT_LEAVING
     elif len(carriers) == len(ways):
-        wire = Wire.CLEAR if bits is not None and bits < MIXED_ENTROPY_BITS else Wire.ENCRYPTED
+        wire = (
+            Protection.CLEAR
+            if bits is not None and bits < MIXED_ENTROPY_BITS
+            else Protection.ENCRYPTED
+        )
     else:
-        wire = Wire.UNSEEN
+        wire = Protection.UNSEEN
     devices = tuple(dict.fromkeys(each.where for each in seen))
     return Verdict(traffic, wire, marked, clear, carriers, bits, devices, tuple(missed))
 
@@ -150,11 +154,11 @@ def checks(found: Verdict, *, encrypted: bool) -> list[Check]:
         "bits_per_byte": found.bits_per_byte,
         "missed": list(found.missed),
     }
-    leaves = found.wire is not Wire.NOT_LEAVING
-    passed = found.wire is (Wire.ENCRYPTED if encrypted else Wire.CLEAR) or not leaves
+    leaves = found.wire is not Protection.NOT_LEAVING
+    passed = found.wire is (Protection.ENCRYPTED if encrypted else Protection.CLEAR) or not leaves
     name = "encrypted between the nodes" if encrypted else "clear between the nodes"
     where = f"; captured on {', '.join(found.captured_on)}" if found.captured_on else ""
-    remedy = CALMER if found.wire is Wire.UNKNOWN else REMEDY
+    remedy = CALMER if found.wire is Protection.UNKNOWN else REMEDY
     made = [Check(f"{name} ({found.traffic})", passed, found.text() + where, remedy, figures)]
     if leaves:
         made.append(
@@ -168,7 +172,7 @@ def checks(found: Verdict, *, encrypted: bool) -> list[Check]:
                     or "nothing that the nodes' interfaces show"
                 ),
                 CALMER
-                if found.wire is Wire.UNKNOWN
+                if found.wire is Protection.UNKNOWN
                 else "a part takes another way: see the routes and devices of the nodes",
                 figures,
             )

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from culvert.errors import CulvertError, NotPossible
-from culvert.proof.cluster.judge import TRAFFIC, Verdict, Wire
+from culvert.proof.cluster.judge import TRAFFIC, Protection, Verdict
 from culvert.run.pods import prove
 from culvert.run.pods.cluster import Clusters, Under
 from culvert.run.pods.session import ClusterNetwork, first_packet, open_session
@@ -51,7 +51,7 @@ class Proved:
         if self.verdict is None:
             return f"{self.placement}: {self.reason}"
         failed = next((check for check in self.checks if not check.passed), None)
-        if failed is None or self.verdict.wire is Wire.CLEAR:
+        if failed is None or self.verdict.wire is Protection.CLEAR:
             return "; ".join(filter(None, (self.verdict.text(), self.bound)))
         return f"{self.verdict.text()}; {failed.name}: {failed.detail}"
 

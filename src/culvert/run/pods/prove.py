@@ -9,7 +9,7 @@ from culvert.labs.kubernetes.pods.lab import KubernetesLab
 from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.proof.canary import CANARY_PAYLOAD_BYTES, echo_marked
 from culvert.proof.cluster import judge
-from culvert.proof.cluster.judge import Verdict, Wire
+from culvert.proof.cluster.judge import Protection, Verdict
 from culvert.proof.cluster.observer import RECORDED, Among, Observer, watching
 from culvert.proof.cluster.seen import Marked, Seen, between
 from culvert.run.pods.session import PodSession
@@ -61,10 +61,10 @@ def prove(session: PodSession, observers: Sequence[Observer], phase: str = "") -
     """
     watch = watch_of(session.lab, observers)
     found = _attempts(session, watch, phase)
-    if found.wire is Wire.UNSEEN:
+    if found.wire is Protection.UNSEEN:
         anywhere = Watch(observers, None)
         found_there = _attempts(session, anywhere, phase)
-        if found_there.wire is not Wire.UNSEEN:
+        if found_there.wire is not Protection.UNSEEN:
             return Proof(found_there, anywhere)
     return Proof(found, watch)
 
@@ -72,7 +72,7 @@ def prove(session: PodSession, observers: Sequence[Observer], phase: str = "") -
 def _attempts(session: PodSession, watch: Watch, phase: str) -> Verdict:
     for _ in range(ATTEMPTS):
         found = _attempt(session, watch, phase)
-        if found.wire is not Wire.UNKNOWN:
+        if found.wire is not Protection.UNKNOWN:
             break
     return found
 
@@ -99,7 +99,7 @@ def checks_of(verdict: Verdict, *, encrypted: bool) -> list[Check]:
 
 
 @dataclass(frozen=True)
-class Beside:
+class LoadCaptures:
     """The captures beside a measurement. ``marked``: its packets carry the canary."""
 
     seen: Sequence[Seen]

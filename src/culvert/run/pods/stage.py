@@ -26,7 +26,7 @@ from culvert.run.pods import prove
 from culvert.run.pods.accounts import Programs, accounting
 from culvert.run.pods.cluster import Clusters, Under
 from culvert.run.pods.possible import between_pods
-from culvert.run.pods.prove import Beside, Watch
+from culvert.run.pods.prove import LoadCaptures, Watch
 from culvert.run.pods.session import ClusterNetwork, PodSession, first_packet, open_session
 from culvert.run.trials.execution import Execution
 from culvert.run.trials.finding import TrialFinding
@@ -118,7 +118,7 @@ class PodProof(PathProof):
         self._alone: list[Check] = []
         self._programs = Programs()
         self._first_s = 0.0
-        self._beside = Beside(
+        self._beside = LoadCaptures(
             self._seen,
             session.lab.placement,
             SAMPLE_ONE_IN if measurement.saturates else 1,

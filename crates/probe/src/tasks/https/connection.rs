@@ -28,17 +28,19 @@ pub struct Answer {
     pub reusable: bool,
 }
 
-pub struct Connection(BufReader<StreamOwned<ClientConnection, TcpStream>>);
+pub struct HttpsConnection(BufReader<StreamOwned<ClientConnection, TcpStream>>);
 
-impl Connection {
-    pub fn open(target: &Target) -> io::Result<Connection> {
+impl HttpsConnection {
+    pub fn open(target: &Target) -> io::Result<HttpsConnection> {
         let stream = TcpStream::connect_timeout(&target.address, target.timeout)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(target.timeout))?;
         stream.set_write_timeout(Some(target.timeout))?;
         let tls = ClientConnection::new(Arc::clone(&target.config), target.name.clone())
             .map_err(io::Error::other)?;
-        Ok(Connection(BufReader::new(StreamOwned::new(tls, stream))))
+        Ok(HttpsConnection(BufReader::new(StreamOwned::new(
+            tls, stream,
+        ))))
     }
 
     pub fn request(&mut self, target: &Target) -> io::Result<Answer> {

@@ -9,7 +9,7 @@ use crate::clock;
 use crate::context::{Context, Started};
 use crate::failure::{Failure, during};
 use crate::values::Rate;
-use connection::{Connection, Target};
+use connection::{HttpsConnection, Target};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -117,12 +117,12 @@ type Done<'a> = Mutex<(&'a mut Vec<Option<Row>>, BTreeMap<String, u64>)>;
 
 /// Makes requests on one connection until the line is closed.
 fn serve(target: &Target, line: &Line, done: &Done<'_>, started_ns: u64) {
-    let mut connection: Option<Connection> = None;
+    let mut connection: Option<HttpsConnection> = None;
     while let Some((number, due_ns)) = line.take() {
         let sent_ns = clock::monotonic_ns();
         let answer = connection
             .take()
-            .map_or_else(|| Connection::open(target), Ok)
+            .map_or_else(|| HttpsConnection::open(target), Ok)
             .and_then(|mut open| open.request(target).map(|answer| (answer, open)));
         let answered_ns = clock::monotonic_ns() - started_ns;
         let since = |ns: u64| ns.saturating_sub(started_ns);

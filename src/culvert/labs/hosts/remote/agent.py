@@ -19,7 +19,7 @@ from typing import Any
 
 from culvert.errors import DeadlineExceeded, LabError, ProbeError
 from culvert.files.json_text import read_json
-from culvert.labs.hosts.ssh.connection import Connection
+from culvert.labs.hosts.ssh.connection import SshConnection
 from culvert.labs.hosts.ssh.failures import HostLost
 from culvert.labs.hosts.ssh.printed import Marks, Printed
 
@@ -75,7 +75,7 @@ class Agent:
     def __init__(
         self,
         name: str,
-        connection: Connection,
+        connection: SshConnection,
         channel: subprocess.Popen[bytes],
         marks: Marks,
     ) -> None:

@@ -11,7 +11,7 @@ from culvert.errors import LabError, NotPossible
 from culvert.labs.hosts.remote.agent import Agent
 from culvert.labs.hosts.remote.programs import PROBE, Architecture, probe_for
 from culvert.labs.hosts.ssh.bootstrap import Escalation, FirstContact
-from culvert.labs.hosts.ssh.connection import Connection
+from culvert.labs.hosts.ssh.connection import SshConnection
 from culvert.labs.hosts.ssh.printed import MOST_BYTES, Marks, last_line
 
 OLDEST_KERNEL = (3, 4)
@@ -44,7 +44,7 @@ def _architecture(contact: FirstContact, name: str) -> Architecture:
     return Architecture.of(contact.machine, big_endian=bool(contact.big_endian))
 
 
-def place_probe(connection: Connection, contact: FirstContact) -> str:
+def place_probe(connection: SshConnection, contact: FirstContact) -> str:
     """Put the probe into the run's directory, verified; returns its path there.
 
     Raises NotPossible without a probe for the architecture, LabError if it does not arrive whole.
@@ -87,7 +87,7 @@ def require_kernel(contact: FirstContact, name: str) -> None:
         )
 
 
-def require_root(connection: Connection, contact: FirstContact) -> None:
+def require_root(connection: SshConnection, contact: FirstContact) -> None:
     """Raise NotPossible without a way to become root: sudo would wait for another password."""
     entry = connection.entry
     words, first = _as_root(contact, entry.name, entry.sudo_password)
@@ -104,7 +104,7 @@ def require_root(connection: Connection, contact: FirstContact) -> None:
         )
 
 
-def start_agent(connection: Connection, contact: FirstContact, probe: str) -> Agent:
+def start_agent(connection: SshConnection, contact: FirstContact, probe: str) -> Agent:
     """Start the agent as root.
 
     Raises NotPossible without a way to become root, LabError if it does not start.
@@ -123,7 +123,7 @@ def start_agent(connection: Connection, contact: FirstContact, probe: str) -> Ag
     return agent
 
 
-def clean_stale(connection: Connection, contact: FirstContact, probe: str) -> None:
+def clean_stale(connection: SshConnection, contact: FirstContact, probe: str) -> None:
     """Remove what crashed runs have left there; directories of runs that go on stay.
 
     Raises LabError if some of it remains.
@@ -145,7 +145,7 @@ def clean_stale(connection: Connection, contact: FirstContact, probe: str) -> No
             )
 
 
-def discard(connection: Connection, contact: FirstContact) -> None:
+def discard(connection: SshConnection, contact: FirstContact) -> None:
     """Remove the run's directory of a host on which no agent was started."""
     directory = Path(contact.directory)
     connection.run(f"exec rm -rf {shlex.quote(str(directory))}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from culvert.errors import LabError, NotPossible
-from culvert.labs.hosts.ssh.connection import Connection
+from culvert.labs.hosts.ssh.connection import SshConnection
 from culvert.labs.hosts.ssh.printed import last_line
 
 FREE_KB = 16 * 1024
@@ -133,7 +133,7 @@ def script_of(run_id: str, places: Sequence[str]) -> str:
     )
 
 
-def first_contact(connection: Connection, run_id: str) -> FirstContact:
+def first_contact(connection: SshConnection, run_id: str) -> FirstContact:
     """Look at the host, and make the run's directory there. The connection is watched already:
     whoever watches removes the directory if the connection ends.
 

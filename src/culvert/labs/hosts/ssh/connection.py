@@ -56,7 +56,7 @@ _OPTIONS = (
 first value counts)."""
 
 
-class Connection:
+class SshConnection:
     """A master process; each command is a session of its connection."""
 
     def __init__(self, entry: HostEntry, socket: Path, farewell: str = ":") -> None:

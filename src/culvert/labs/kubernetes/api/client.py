@@ -253,7 +253,7 @@ def _dialled(dial: Dial) -> type:
     from urllib3.connection import HTTPSConnection
     from urllib3.connectionpool import HTTPSConnectionPool
 
-    class Connection(HTTPSConnection):
+    class Dialled(HTTPSConnection):
         def _new_conn(self) -> socket.socket:
             made = dial(self.host, self.port or 443)
             if isinstance(self.timeout, int | float):
@@ -261,7 +261,7 @@ def _dialled(dial: Dial) -> type:
             return made
 
     class Pool(HTTPSConnectionPool):
-        ConnectionCls = Connection
+        ConnectionCls = Dialled
 
     return Pool
 
