@@ -16,7 +16,8 @@ from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh
 from culvert.topology.spec import LabSpec
 from culvert.vpns.base import Vpn, underlay_address
-from culvert.vpns.nebula.driver import CONFIG, Nebula
+from culvert.vpns.nebula.driver import Nebula
+from culvert.vpns.nebula.settings import CONFIG
 from culvert.vpns.variant import Route
 from culvert.vpns.wireguard.variants import PORT
 from tests.run.cells import measure, value, vpn

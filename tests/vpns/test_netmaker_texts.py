@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from culvert.errors import VpnError
 from culvert.vpns.netmaker import peers
-from culvert.vpns.netmaker.ports import Ports
 from culvert.vpns.netmaker.server import (
     Account,
     broker_configuration,
@@ -20,6 +19,7 @@ from culvert.vpns.netmaker.server import (
     is_ready,
     new_token,
 )
+from culvert.vpns.netmaker.variants import Ports
 
 from .fake_node import Runs, node_that_prints
 

@@ -10,7 +10,6 @@ import pytest
 from culvert.debian import Archive
 from culvert.errors import CulvertError, NotPossible
 from culvert.vpns.openvpn import fetch as openvpn_fetch
-from culvert.vpns.openvpn import kernel as ovpn_kernel
 from culvert.vpns.openvpn import program as openvpn_program
 from tests.here import HERE
 
@@ -62,10 +61,10 @@ def test_it_runs_with_its_own_libraries_from_where_it_is_found(
     openvpn_fetch.fetch(tmp_path)
     link = tmp_path / "bin" / openvpn_program.BESIDE
     program = str(link)
-    assert openvpn_program.drives(HERE, program, ovpn_kernel.IN_TREE)
+    assert openvpn_program.drives(HERE, program, openvpn_program.IN_TREE)
     assert openvpn_program.version(HERE, program) == "2.7.8, package 2.7.8-1, OpenSSL 3.5.7"
     monkeypatch.setenv("CULVERT_TOOLS", str(tmp_path))
-    monkeypatch.setattr(ovpn_kernel, "kernel_kind", lambda _: None)
+    monkeypatch.setattr(openvpn_program, "kernel_kind", lambda _: None)
     assert openvpn_program.find(HERE, offloaded=True) == program
     assert openvpn_program.find(HERE, offloaded=False) != program
     # Again, as for a newer version: the link leads to the new one.

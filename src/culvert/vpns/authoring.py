@@ -66,10 +66,8 @@ from culvert.vpns.facts import (
     wait_for_fact,
     wait_for_ping,
 )
-from culvert.vpns.gobuild import read_go_build
 from culvert.vpns.mesh import MeshVpn
 from culvert.vpns.outer import OuterFlow, OuterMessage, OuterPacket, largest_inner
-from culvert.vpns.packages import package_version
 from culvert.vpns.policy import Permit, Policy, Protocol
 from culvert.vpns.program import TunProgram
 from culvert.vpns.tundevice import TunDevice
@@ -84,6 +82,7 @@ from culvert.vpns.variant import (
     RouteCount,
     Variant,
 )
+from culvert.vpns.versions import package_version, read_go_build
 
 __all__ = [
     "DIRECT",

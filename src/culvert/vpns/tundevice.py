@@ -10,7 +10,7 @@ from culvert.labs.node import Node
 from culvert.vpns.base import Vpn
 from culvert.vpns.facts import path_of_device
 from culvert.vpns.outer import OuterFlow, OuterMessage
-from culvert.vpns.parts.ranges import refuse_taken
+from culvert.vpns.parts.taken import refuse_taken
 from culvert.vpns.variant import DataPath
 
 UDP = 17

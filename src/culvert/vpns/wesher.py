@@ -17,10 +17,10 @@ from culvert.labs.node import Node
 from culvert.topology.graph import Path
 from culvert.vpns.base import underlay_address
 from culvert.vpns.facts import listens, wait_for_fact
-from culvert.vpns.gobuild import read_go_build
 from culvert.vpns.outer import OuterFlow
 from culvert.vpns.tundevice import UDP
 from culvert.vpns.variant import DataCipher, Variant
+from culvert.vpns.versions import read_go_build
 from culvert.vpns.wireguard.managed import ManagedWireGuard
 
 PROGRAM = "wesher"

@@ -76,7 +76,7 @@ class ClockOfTomorrow(Hasty):
             node, tls=True, ports=self.ports, now=datetime.now(UTC) + self.CLOCK
         )
         self._relay.write()
-        self._control.write(self._relay.map(measured=False), '{"acls": []}')
+        self._control.write(self._relay.map(measured=False))
 
 
 class TakenAddresses(Hasty):

@@ -21,13 +21,12 @@ from culvert.labs.host import Completed
 from culvert.labs.node import Node
 from culvert.topology.plan import Attachment
 from culvert.vpns.headscale import control, packet, relay
-from culvert.vpns.headscale.control import Control
+from culvert.vpns.headscale.control import Control, as_acls
 from culvert.vpns.headscale.local_api import LocalApi
-from culvert.vpns.headscale.policy import as_json
-from culvert.vpns.headscale.ports import Ports
 from culvert.vpns.headscale.relay import Relay
+from culvert.vpns.headscale.variants import Ports
 from culvert.vpns.outer import OuterPacket
-from culvert.vpns.parts.ranges import refuse_taken
+from culvert.vpns.parts.taken import refuse_taken
 from culvert.vpns.policy import OPEN, Permit, Policy, Protocol
 from culvert.vpns.variant import RouteCount
 
@@ -173,7 +172,7 @@ def test_a_certificate_of_another_day(tmp_path: Path) -> None:
 
 def test_headscale_listens_in_the_lab_and_requests_nothing_outside(tmp_path: Path) -> None:
     node = FakeNode(tmp_path)
-    Control(fake(node), "24h", NETWORKS, PORTS).write("regions: {}\n", "{}")
+    Control(fake(node), "24h", NETWORKS, PORTS).write("regions: {}\n")
     settings = json.loads((tmp_path / "headscale/config.yaml").read_text())
     assert settings["listen_addr"] == "198.18.3.1:8080"
     for key in ("metrics_listen_addr", "grpc_listen_addr"):
@@ -208,20 +207,20 @@ def test_a_key_comes_from_headscales_answer(tmp_path: Path) -> None:
 
 
 def test_the_open_policy_permits_everything() -> None:
-    (rule,) = json.loads(as_json(OPEN, ADDRESSES))["acls"]
+    (rule,) = json.loads(as_acls(OPEN, ADDRESSES))["acls"]
     assert (rule["src"], rule["dst"]) == (["*"], ["*:*"])
 
 
 def test_a_policy_permits_by_address_protocol_and_port() -> None:
     policy = Policy((Permit("a", "b", Protocol.TCP, 5), Permit("b", "a", Protocol.ICMP)))
-    assert json.loads(as_json(policy, ADDRESSES))["acls"] == [
+    assert json.loads(as_acls(policy, ADDRESSES))["acls"] == [
         {"action": "accept", "proto": "tcp", "src": ["100.64.0.1/32"], "dst": ["100.64.0.2/32:5"]},
         {"action": "accept", "proto": "icmp", "src": ["100.64.0.2/32"], "dst": ["100.64.0.1/32:*"]},
     ]
 
 
 def test_a_policy_without_permits_has_no_rules() -> None:
-    assert json.loads(as_json(Policy(), ADDRESSES)) == {"acls": []}
+    assert json.loads(as_acls(Policy(), ADDRESSES)) == {"acls": []}
 
 
 def test_the_status_of_a_member(tmp_path: Path) -> None:

@@ -1,13 +1,14 @@
-"""Headscale, the control server, on the node ``control``: its configuration and its commands.
+"""Headscale, the control server, on the node ``control``: configuration, policy and commands.
 
-Source: config-example.yaml of Headscale. The file is JSON, which is YAML too.
+Source: config-example.yaml of Headscale, https://headscale.net/stable/ref/acls/. JSON is YAML and
+HuJSON too.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from ipaddress import IPv4Network, IPv6Network
+from ipaddress import IPv4Address, IPv4Network, IPv6Network
 from typing import Any
 
 from culvert.errors import VpnError
@@ -15,8 +16,9 @@ from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.vpns.base import endpoint, underlay_address
 from culvert.vpns.facts import accepts, hang_up
-from culvert.vpns.headscale.ports import Ports
 from culvert.vpns.headscale.programs import HEADSCALE, path
+from culvert.vpns.headscale.variants import Ports
+from culvert.vpns.policy import OPEN, Permit, Policy
 
 ADDRESSES = IPv4Network("100.64.0.0/10")
 """Of members: clients accept no others (RFC 6598, and tsaddr.CGNATRange of tailscale.com)."""
@@ -27,6 +29,7 @@ CHANGES_KEPT = 4096
 """Changes that may wait for a member. By default 30: a member that does not take them within 50 ms
 after that, as when many join at once, is sent none ever again (hscontrol/mapper of 0.27.1)."""
 _USER = "culvert"
+_EVERYTHING = {"action": "accept", "src": ["*"], "dst": ["*:*"]}
 
 
 def networks(members: Iterable[Node]) -> Mapping[str, str]:
@@ -56,17 +59,18 @@ class Control:
         self._endpoint = endpoint(underlay_address(node), ports.control)
         self.url = f"http://{self._endpoint}"
 
-    def write(self, relay_map: str, policy: str) -> None:
-        """Configuration, the map of relays, the policy; and an empty database that no other user
-        may read, because Headscale keeps the members' keys in it."""
+    def write(self, relay_map: str) -> None:
+        """Configuration, the map of relays, the open policy; and an empty database that no other
+        user may read, because Headscale keeps the members' keys in it."""
         self.node.write(f"{HEADSCALE}/config.yaml", json.dumps(self._settings(), indent=1))
         self.node.write(f"{HEADSCALE}/derp.yaml", relay_map)
         self.node.write(f"{HEADSCALE}/db.sqlite", "", secret=True)
-        self.write_policy(policy)
+        self.write_policy(OPEN, {})
 
-    def write_policy(self, policy: str) -> None:
-        """Headscale reads it at its start and on SIGHUP."""
-        self.node.write(f"{HEADSCALE}/acl.json", policy)
+    def write_policy(self, policy: Policy, addresses: Mapping[str, IPv4Address]) -> None:
+        """Headscale reads it at its start and on SIGHUP; ``addresses`` are the inner addresses of
+        members, by name."""
+        self.node.write(f"{HEADSCALE}/acl.json", as_acls(policy, addresses))
 
     @property
     def arguments(self) -> Sequence[str]:
@@ -123,3 +127,20 @@ class Control:
             "logtail": {"enabled": False},
             "tuning": {"node_mapsession_buffered_chan_size": CHANGES_KEPT},
         }
+
+
+def as_acls(policy: Policy, addresses: Mapping[str, IPv4Address]) -> str:
+    """A policy in Headscale's form: rules by the members' addresses. What no rule accepts is
+    dropped, but members answer pings of whoever may send them anything."""
+    rules = [_rule(permit, addresses) for permit in policy.permits]
+    return json.dumps({"acls": [_EVERYTHING] if policy.everything else rules})
+
+
+def _rule(permit: Permit, addresses: Mapping[str, IPv4Address]) -> dict[str, object]:
+    port = "*" if permit.port is None else permit.port
+    return {
+        "action": "accept",
+        "proto": permit.protocol.value,
+        "src": [f"{addresses[permit.source]}/32"],
+        "dst": [f"{addresses[permit.target]}/32:{port}"],
+    }

@@ -18,16 +18,14 @@ from culvert.labs.capability import Capability
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Path, Role
-from culvert.vpns.headscale import control, leftovers, members, programs
+from culvert.vpns.headscale import control, members, programs
 from culvert.vpns.headscale import packet as outer
-from culvert.vpns.headscale import policy as acl
 from culvert.vpns.headscale.control import Control
 from culvert.vpns.headscale.members import Member
-from culvert.vpns.headscale.ports import Ports
 from culvert.vpns.headscale.relay import Relay
-from culvert.vpns.headscale.variants import OPTIONS, PLAIN, RELAYED, VARIANTS
+from culvert.vpns.headscale.variants import OPTIONS, PLAIN, RELAYED, VARIANTS, Ports
 from culvert.vpns.outer import OuterFlow, OuterPacket
-from culvert.vpns.policy import OPEN, Policy
+from culvert.vpns.policy import Policy
 from culvert.vpns.tundevice import TunDevice
 from culvert.vpns.variant import DIRECT, Missing, Route, RouteCount, Variant
 from culvert.vpns.wireguard import packet as wireguard
@@ -79,8 +77,7 @@ class Headscale(TunDevice):
         self._relay.write()
         networks = control.networks(self.lab.members)
         self._control = Control(controlling, self.key_lifetime, networks, self.ports)
-        relay_map = self._relay.map(measured=not self._relayed)
-        self._control.write(relay_map, acl.as_json(OPEN, {}))
+        self._control.write(self._relay.map(measured=not self._relayed))
         own, nodes = self.processes, self.lab.members
         self._members = members.of_nodes(self.id, nodes, own, device=self.device, port=self.port)
 
@@ -141,7 +138,7 @@ class Headscale(TunDevice):
     def apply_policy(self, policy: Policy) -> None:
         """Replace Headscale's policy and send it SIGHUP, on which it reads and distributes it."""
         addresses = {name: member.address for name, member in self._members.items()}
-        self._control.write_policy(acl.as_json(policy, addresses))
+        self._control.write_policy(policy, addresses)
         self._control.reload(self.processes[self._control.node.name][0])
 
     # -- what the proof needs ----------------------------------------------------------------------
@@ -197,4 +194,4 @@ class Headscale(TunDevice):
         most_s = members.RELAYED_GRACE_S if self._relayed else grace_s
         super()._stop_processes(node, grace_s=min(grace_s, most_s))
         if ran and node.name in self._members:
-            leftovers.sweep(node)
+            members.sweep(node)

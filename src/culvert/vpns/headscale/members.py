@@ -30,6 +30,8 @@ _TO_RELAY, _CANCELLED = "connect to region", "context canceled"
 _POLL_S = 0.005
 _DISCOVER_S = 0.05
 """Time between attempts to find a direct path; by itself tailscaled repeats them after 5 s."""
+_RULES, _TABLE = (5210, 5230, 5250, 5270), 52
+"""Priorities of its rules, and its routing table (router_linux.go of wgengine/router/osrouter)."""
 
 
 def of_nodes(
@@ -44,6 +46,15 @@ def of_nodes(
     return {
         node.name: Member(vpn, node, running[node.name], device=device, port=port) for node in nodes
     }
+
+
+def sweep(node: Node) -> None:
+    """Remove the rules and routes of IPv4 and IPv6 that a killed tailscaled leaves; no error for
+    what is not there. The device ends with the process."""
+    ip = node.require("ip", "install iproute2")
+    lines = [*(f"rule delete priority {rule}" for rule in _RULES), f"route flush table {_TABLE}"]
+    for family in ("-4", "-6"):
+        node.run([ip, family, "-force", "-batch", "-"], stdin="\n".join(lines), check=False)
 
 
 class Member:

@@ -19,8 +19,8 @@ from culvert.labs.process import Process
 from culvert.topology.ip import Address, IpVersion
 from culvert.vpns.base import endpoint, underlay_address, uri_host
 from culvert.vpns.facts import listens
-from culvert.vpns.headscale.ports import Ports
 from culvert.vpns.headscale.programs import DERPER
+from culvert.vpns.headscale.variants import Ports
 from culvert.vpns.parts.pki import Authority, CertificateUsage, Credential, KeyKind
 
 REGION = 900

@@ -1,13 +1,36 @@
-"""The variants of ``headscale``, with what a reader of results should know of them."""
+"""The variants of ``headscale``, with what a reader of results should know of them; its ports."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
 
 from culvert.topology.graph import Role
 from culvert.vpns.headscale.members import MTU
-from culvert.vpns.headscale.ports import Ports
+from culvert.vpns.parts import taken
 from culvert.vpns.variant import DataCipher, Variant, kept_relayed
+
+
+@dataclass(frozen=True)
+class Ports(taken.Ports):
+    """Of the servers and the members: the usual ones."""
+
+    member: int = 41641
+    """UDP: WireGuard's packets, and discovery."""
+    control: int = 8080
+    metrics: int = 9090
+    """Of Headscale, at the loopback address, as ``remote``, its gRPC."""
+    remote: int = 50443
+    relay: int = 8443
+    """TCP: DERP in TLS, or plain."""
+    stun: int = 3478
+
+    @classmethod
+    def usual(cls, *, plain: bool) -> Self:
+        """Those of Tailscale's programs; ``plain``: DERP without TLS."""
+        return cls(relay=3340) if plain else cls()
+
 
 RELAYED = "relay"
 PLAIN = "plain"

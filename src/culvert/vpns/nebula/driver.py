@@ -15,10 +15,10 @@ from culvert.labs.process import Process
 from culvert.topology.graph import SERVERS, Path, Role
 from culvert.vpns.base import underlay_address
 from culvert.vpns.facts import wait_for_device, wait_for_fact, wait_for_ping
-from culvert.vpns.nebula import certificates, console, firewall, program
+from culvert.vpns.nebula import certificates, console, program, settings
 from culvert.vpns.nebula import packet as outer
 from culvert.vpns.nebula.program import PROGRAM
-from culvert.vpns.nebula.settings import DEVICE, PORT, Mesh, Server
+from culvert.vpns.nebula.settings import CONFIG, DEVICE, PORT, Mesh, Server
 from culvert.vpns.nebula.state import Consoles
 from culvert.vpns.nebula.variants import CIPHERS, OPTIONS, RELAY, VARIANTS, chosen
 from culvert.vpns.outer import OuterPacket
@@ -26,7 +26,6 @@ from culvert.vpns.policy import Policy
 from culvert.vpns.tundevice import TunDevice
 from culvert.vpns.variant import DIRECT, Missing, Route, Variant
 
-CONFIG = "nebula/config.yml"
 _MTU = 1300
 """Of the device, by default (tun.mtu)."""
 _LISTENS = "SSH server is listening"
@@ -135,7 +134,7 @@ class Nebula(TunDevice):
 
     def apply_policy(self, policy: Policy) -> None:
         """Each member reads its rules again."""
-        firewall.apply(self, CONFIG, policy, self._consoles)
+        settings.apply_policy(self, policy, self._consoles)
 
     def _both_ways(self, path: Path) -> tuple[tuple[Node, str], tuple[Node, str]]:
         """Each end, with the other's address inside the mesh."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from culvert.labs.host import Host
 from culvert.vpns.facts import missing_tun
-from culvert.vpns.gobuild import read_go_build
 from culvert.vpns.nebula import certificates, console
 from culvert.vpns.variant import Missing
+from culvert.vpns.versions import read_go_build
 
 PROGRAM = "nebula"
 

@@ -1,7 +1,9 @@
-"""Nebula's configuration of a node; JSON is YAML (examples/config.yml in the source)."""
+"""Nebula's configuration of a node, and its rules; JSON is YAML (examples/config.yml in the
+source)."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
@@ -10,13 +12,17 @@ from typing import Any
 from culvert.labs.node import Node
 from culvert.topology.graph import SERVERS, Role
 from culvert.topology.ip import Address
-from culvert.vpns.base import endpoint, underlay_address
+from culvert.vpns.base import Vpn, endpoint, underlay_address
+from culvert.vpns.facts import hang_up
 from culvert.vpns.nebula import console
 from culvert.vpns.nebula.certificates import AUTHORITY, CERTIFICATE, KEY
-from culvert.vpns.nebula.firewall import ANY
+from culvert.vpns.nebula.state import Consoles
+from culvert.vpns.policy import Policy
 
 PORT = 4242
 DEVICE = "nebula0"
+CONFIG = "nebula/config.yml"
+ANY = {"port": "any", "proto": "any", "host": "any"}
 
 
 @dataclass(frozen=True)
@@ -88,3 +94,30 @@ def _only(addresses: Iterable[Address]) -> dict[str, bool]:
     """An allow list of these addresses alone."""
     allowed = {f"{each}/{each.max_prefixlen}": True for each in addresses}
     return {"0.0.0.0/0": False, "::/0": False, **allowed}
+
+
+def apply_policy(vpn: Vpn, policy: Policy, consoles: Consoles) -> None:
+    """Replace the rules for what arrives in each member's configuration, which it reads again on
+    SIGHUP; that ends the sessions of its console."""
+    for node in vpn.lab.members:
+        configuration = json.loads(node.read(str(node.directory / CONFIG)))
+        configuration["firewall"]["inbound"] = inbound(vpn, node, policy)
+        node.write(CONFIG, json.dumps(configuration, indent=1))
+    for node in vpn.lab.members:
+        hang_up(node, vpn.processes[node.name][0])
+        consoles.close(node)
+
+
+def inbound(vpn: Vpn, node: Node, policy: Policy) -> Sequence[dict[str, str]]:
+    """The rules for what arrives at a node."""
+    if policy.everything:
+        return [ANY]
+    return [
+        {
+            "port": "any" if permit.port is None else str(permit.port),
+            "proto": permit.protocol.value,
+            "cidr": f"{vpn.inner(vpn.lab.nodes[permit.source]).ip}/32",
+        }
+        for permit in policy.permits
+        if permit.target == node.name
+    ]

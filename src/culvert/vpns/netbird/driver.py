@@ -27,10 +27,9 @@ from culvert.vpns.netbird import packet as outer
 from culvert.vpns.netbird import server as control_server
 from culvert.vpns.netbird.daemon import Daemon
 from culvert.vpns.netbird.policy import Rules
-from culvert.vpns.netbird.ports import Ports
 from culvert.vpns.netbird.server import Account
 from culvert.vpns.netbird.status import PeerPath
-from culvert.vpns.netbird.variants import MTU, VARIANTS
+from culvert.vpns.netbird.variants import MTU, VARIANTS, Ports
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.parts.http import answers
 from culvert.vpns.policy import Policy

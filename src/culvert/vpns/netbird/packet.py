@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import cycle
 
-from culvert.vpns.netbird.ports import LEGACY, Ports
+from culvert.vpns.netbird.variants import LEGACY, Ports
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.wireguard import packet as wire
 

@@ -18,7 +18,7 @@ from culvert.errors import VpnError
 from culvert.labs.node import Node
 from culvert.topology.ip import Address
 from culvert.vpns.base import endpoint
-from culvert.vpns.netbird.ports import Ports
+from culvert.vpns.netbird.variants import Ports
 from culvert.vpns.parts.http import request
 
 ENVIRONMENT = {"NB_DISABLE_GEOLOCATION": "true", "NB_SETUP_PAT_ENABLED": "true"}

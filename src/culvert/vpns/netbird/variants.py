@@ -1,10 +1,31 @@
-"""The variants of ``netbird``, with what a reader of results should know of them."""
+"""The variants of ``netbird``, with what a reader of results should know of them; its ports."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from culvert.topology.graph import Role
-from culvert.vpns.netbird.ports import Ports
+from culvert.vpns.parts import taken
 from culvert.vpns.variant import DataCipher, Variant, kept_relayed
+
+LEGACY = 33073
+"""TCP: the control server listens there too, for old members; no setting changes it."""
+
+
+@dataclass(frozen=True)
+class Ports(taken.Ports):
+    """Of the servers and the members: the usual ones."""
+
+    member: int = 51820
+    """UDP: WireGuard's packets, and ICE."""
+    control: int = 8080
+    """TCP: management and signal."""
+    relay: int = 33080
+    stun: int = 3478
+    metrics: int = 9090
+    """Of both servers, as ``health``, which is at the loopback address."""
+    health: int = 9000
+
 
 MTU = 1280
 """NetBird's default."""

@@ -20,18 +20,16 @@ from culvert.labs.node import Node
 from culvert.topology.graph import Path
 from culvert.vpns.base import ONLY_IPV4, underlay_address
 from culvert.vpns.facts import path_of_device
-from culvert.vpns.gobuild import read_go_build
 from culvert.vpns.netmaker import peers
 from culvert.vpns.netmaker import server as control_server
 from culvert.vpns.netmaker.firewall import LeavesTables
-from culvert.vpns.netmaker.ports import Ports
 from culvert.vpns.netmaker.server import Account
-from culvert.vpns.netmaker.variants import MTU, VARIANTS
+from culvert.vpns.netmaker.variants import MTU, VARIANTS, Ports
 from culvert.vpns.outer import OuterFlow, OuterPacket
-from culvert.vpns.packages import package_version
 from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.tundevice import UDP
 from culvert.vpns.variant import DIRECT, DataPath, Route, Variant
+from culvert.vpns.versions import package_version, read_go_build
 from culvert.vpns.wireguard import packet as wire
 
 _TCP = 6

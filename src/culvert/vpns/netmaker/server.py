@@ -14,7 +14,7 @@ from culvert.errors import VpnError
 from culvert.labs.node import Node
 from culvert.topology.ip import Address
 from culvert.vpns.base import endpoint
-from culvert.vpns.netmaker.ports import Ports
+from culvert.vpns.netmaker.variants import Ports
 from culvert.vpns.parts.http import request
 
 USER = "netmaker"

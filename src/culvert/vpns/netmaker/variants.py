@@ -1,10 +1,25 @@
-"""The only variant of ``netmaker``, with what a reader of results should know of it."""
+"""The only variant of ``netmaker``, with what a reader of results should know of it; its ports."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from culvert.topology.graph import Role
-from culvert.vpns.netmaker.ports import Ports
+from culvert.vpns.parts import taken
 from culvert.vpns.variant import DataCipher, Variant
+
+
+@dataclass(frozen=True)
+class Ports(taken.Ports):
+    """Of the server and the members: the usual ones."""
+
+    member: int = 51821
+    """UDP: WireGuard's packets."""
+    api: int = 8081
+    """TCP: the server's, without TLS."""
+    broker: int = 1883
+    tls: int = 443
+
 
 MTU = 1420
 """netclient's default."""

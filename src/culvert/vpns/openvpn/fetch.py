@@ -19,8 +19,7 @@ from pathlib import Path
 from culvert.debian import Archive, version_numbers
 from culvert.errors import CulvertError, NotPossible
 from culvert.labs.netns.this_machine import ThisMachine
-from culvert.vpns.openvpn.kernel import IN_TREE
-from culvert.vpns.openvpn.program import BESIDE, drives
+from culvert.vpns.openvpn.program import BESIDE, IN_TREE, drives
 
 PACKAGE = "openvpn"
 SUITES = (("trixie-backports", "trixie"), ("testing",))

@@ -1,4 +1,4 @@
-"""The installed OpenVPN programs and their versions."""
+"""The installed OpenVPN programs, their versions, and the kernel's module that they use."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from pathlib import PurePath
 
 from culvert.errors import CulvertError, VpnError
 from culvert.labs.host import Host
-from culvert.vpns.openvpn import kernel as ovpn_kernel
 from culvert.vpns.openvpn.config import Dialect
-from culvert.vpns.packages import package_version
+from culvert.vpns.versions import package_version
 
 _OWN = re.compile(r"OpenVPN ((\d+)\.(\d+)\S*)")
 _LIBRARY = re.compile(r"library versions: ([^,\n]+)")
@@ -18,13 +17,28 @@ _LIBRARY = re.compile(r"library versions: ([^,\n]+)")
 BESIDE = "openvpn-dco"
 """An OpenVPN 2.7 or later, installed beside the distribution's (see ``fetch``)."""
 
+IN_TREE, OUT_OF_TREE = "ovpn", "ovpn-dco-v2"
+"""Modules for the data channel: the first came with Linux 6.16 and requires OpenVPN 2.7, the second
+is for 2.6."""
+
+
+def kernel_kind(host: Host) -> str | None:
+    """The kind of interface that a machine's kernel supports, in tree before out of tree; None if
+    neither, or if it cannot be tested."""
+    return next((kind for kind in (IN_TREE, OUT_OF_TREE) if host.has(f"kind:{kind}")), None)
+
+
+def supports(version: tuple[int, int], kind: str) -> bool:
+    """Whether an OpenVPN of that version uses that kind."""
+    return version >= (2, 7) if kind == IN_TREE else version == (2, 6)
+
 
 def find(host: Host, *, offloaded: bool) -> str | None:
     """The program, or None. ``offloaded``: one that uses this kernel's module, or the in-tree
     module if the kernel has none."""
     if not offloaded:
         return host.find("openvpn")
-    kind = ovpn_kernel.kernel_kind(host) or ovpn_kernel.IN_TREE
+    kind = kernel_kind(host) or IN_TREE
     found = [path for path in map(host.find, ("openvpn", BESIDE)) if path is not None]
     return next((path for path in found if drives(host, path, kind)), None)
 
@@ -35,7 +49,7 @@ def drives(host: Host, program: str, kind: str) -> bool:
         own, printed = _printed(host, program)
     except CulvertError:
         return False
-    return "[DCO]" in printed and ovpn_kernel.supports((int(own[2]), int(own[3])), kind)
+    return "[DCO]" in printed and supports((int(own[2]), int(own[3])), kind)
 
 
 def version(host: Host, program: str) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from culvert.labs.host import Host
 from culvert.vpns.facts import missing_tun
-from culvert.vpns.openvpn import kernel as ovpn_kernel
 from culvert.vpns.openvpn import program as openvpn_program
 from culvert.vpns.openvpn import settings
 from culvert.vpns.openvpn.choice import PSK, RENEG, Choice
@@ -35,17 +34,17 @@ def _user_space(host: Host, program: str | None) -> Iterator[Missing]:
 
 
 def _kernel(host: Host, program: str | None) -> Iterator[Missing]:
-    kind = ovpn_kernel.kernel_kind(host)
+    kind = openvpn_program.kernel_kind(host)
     if kind is None:
         remedy = (
             "modprobe ovpn (Linux 6.16 or later, CONFIG_OVPN), or openvpn-dco-dkms for "
             "OpenVPN 2.6, or use culvert run --lab vm"
         )
-        yield Missing(f"kernel feature {ovpn_kernel.IN_TREE}", remedy)
-    if program is None and kind == ovpn_kernel.OUT_OF_TREE:
+        yield Missing(f"kernel feature {openvpn_program.IN_TREE}", remedy)
+    if program is None and kind == openvpn_program.OUT_OF_TREE:
         yield Missing(f"an OpenVPN 2.6, which uses {kind}", "put one on PATH")
     elif program is None:
-        what = f"an OpenVPN of 2.7 or later, which uses {ovpn_kernel.IN_TREE}"
+        what = f"an OpenVPN of 2.7 or later, which uses {openvpn_program.IN_TREE}"
         yield Missing.to_install(what, _NAME)
 
 

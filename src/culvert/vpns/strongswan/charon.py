@@ -13,9 +13,9 @@ from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.vpns.facts import accepts, missing_tun, wait_for_fact
 from culvert.vpns.ipsec import inner as ipsec_inner
-from culvert.vpns.packages import package_version
 from culvert.vpns.strongswan.config import VICI
 from culvert.vpns.variant import Missing
+from culvert.vpns.versions import package_version
 
 _NAME = "strongswan"
 INSTALL = f"culvert install {_NAME}"

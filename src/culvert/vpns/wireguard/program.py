@@ -7,8 +7,7 @@ from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.vpns.facts import wait_for_fact
-from culvert.vpns.gobuild import read_go_build
-from culvert.vpns.packages import package_version
+from culvert.vpns.versions import package_version, read_go_build
 from culvert.vpns.wireguard.control import ControlSocket
 
 PROGRAM = "wireguard-go"

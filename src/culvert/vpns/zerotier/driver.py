@@ -31,7 +31,6 @@ from culvert.vpns.zerotier import packet as wire
 from culvert.vpns.zerotier import world
 from culvert.vpns.zerotier.controller import create_network, set_rules
 from culvert.vpns.zerotier.home import CLI, IDTOOL, ONE, Home
-from culvert.vpns.zerotier.policy import rules
 from culvert.vpns.zerotier.variants import TCP_PORT, TCP_RELAY, VARIANTS
 from culvert.vpns.zerotier.world import PORT
 
@@ -155,7 +154,7 @@ class ZeroTier(MeshVpn):
 
     def apply_policy(self, policy: Policy) -> None:
         addresses = {each.name: self.inner(each).ip for each in self.lab.members}
-        set_rules(self._homes[self.control.name], rules(policy, addresses))
+        set_rules(self._homes[self.control.name], policy, addresses)
 
     @property
     def _network(self) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.vpns.gobuild import GoBuild, read_go_build
+from culvert.vpns.versions import GoBuild, read_go_build
 from tests.here import HERE
 
 MARK = b"\xff Go buildinf:"

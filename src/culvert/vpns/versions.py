@@ -1,7 +1,7 @@
-"""The build information of a Go program, read from the program itself; no Go is needed.
+"""Versions of installed programs: of Debian packages, and of Go programs.
 
-Source: the linker's ``.go.buildinfo`` blob as described in Go's ``debug/buildinfo`` (inline
-strings, Go 1.18 and newer).
+A Go program is read, and no Go is needed. Source: the linker's ``.go.buildinfo`` blob as described
+in Go's ``debug/buildinfo`` (inline strings, Go 1.18 and newer).
 """
 
 from __future__ import annotations
@@ -17,6 +17,17 @@ _FLAGS_OFFSET = 15
 _INLINE_STRINGS = 0x2
 _SENTINEL = 16
 """Bytes that the linker puts before and after the module list as marks."""
+
+
+def package_version(host: Host, package: str) -> str | None:
+    """The version of an installed Debian package; None if it is not installed, or without dpkg."""
+    query = host.find("dpkg-query")
+    if query is None:
+        return None
+    words = ["--show", "--showformat=${db:Status-Status} ${Version}", package]
+    shown = host.run([query, *words], check=False)
+    status, _, version = shown.stdout.partition(" ")
+    return version.strip() if shown.returncode == 0 and status == "installed" else None
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,24 @@
-"""Address ranges of VPNs on one node: two VPNs cannot use the same addresses."""
+"""What others may have taken on a node: ports, and ranges of addresses."""
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass, replace
 from ipaddress import IPv4Interface, IPv4Network
+from typing import Self
 
 from culvert.errors import NotPossible
 from culvert.labs import iproute
+from culvert.labs.base import Lab
 from culvert.labs.node import Node
+
+
+@dataclass(frozen=True)
+class Ports:
+    """A driver derives its own: a field for each port, with the usual number as its default."""
+
+    def free(self, lab: Lab) -> Self:
+        """These, or others that are free in the lab."""
+        return replace(self, **{name: lab.free_port(port) for name, port in asdict(self).items()})
 
 
 def refuse_taken(vpn: str, node: Node, network: IPv4Network) -> None:
