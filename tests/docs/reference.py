@@ -17,6 +17,10 @@ _HEAD = """\
 All names of `culvert.vpns.authoring`, the only module that a driver imports. `make docs` writes
 this page from the docstrings. [Add a VPN](add-a-vpn.md) shows how they are used.
 """
+_FIRST = (
+    *("TunProgram", "TunnelVpn", "MeshVpn", "AssigningMeshVpn"),
+    *("TunDevice", "Vpn", "RunsPrograms"),
+)
 
 
 def page() -> str:
@@ -25,8 +29,7 @@ def page() -> str:
     classes = {name: each for name, each in found.items() if inspect.isclass(each)}
     functions = {name: each for name, each in found.items() if inspect.isfunction(each)}
     constants = [name for name in found if name not in classes and name not in functions]
-    rank = ("TunProgram", "TunnelVpn", "MeshVpn", "TunDevice", "Vpn")
-    first = [name for name in rank if name in classes]
+    first = [name for name in _FIRST if name in classes]
     ordered = [*first, *(name for name in classes if name not in first)]
     parts = [_HEAD, "## Classes"]
     parts += [_of_class(name, classes[name]) for name in ordered]

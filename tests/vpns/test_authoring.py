@@ -14,29 +14,21 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import UsageError
-from culvert.vpns import authoring
+from culvert.vpns import authoring, registry
 from culvert.vpns.contract.package import install_command, write_package
 from tests.docs.tables import ROOT
 
 NAMES = [
-    *("DIRECT", "LEAVE_OUT", "ONLY_IPV4", "TUNNEL"),
+    *("DIRECT", "LEAVE_OUT", "ONLY_IPV4", "TUNNEL", "AssigningMeshVpn"),
     *("Capability", "Completed", "DataCipher", "DataPath", "Dropping", "Ends", "Enforcing", "Host"),
     *("Lab", "LabError", "LinkState", "MeshVpn", "Missing", "Node", "NotPossible", "OuterFlow"),
-    *("OuterMessage", "OuterPacket", "Path", "Permit", "Policy", "Process", "Protocol"),
-    *(
-        "Rekeying",
-        "Resuming",
-        "Role",
-        "Route",
-        "RouteCount",
-        "TunDevice",
-        "TunProgram",
-        "TunnelVpn",
-        "Variant",
-    ),
+    *("OuterMessage", "OuterPacket", "Path", "Permit", "Policy", "Process", "ProgramEnded"),
+    *("Protocol", "Rekeying", "Resuming", "Role", "Route", "RouteCount", "RunsPrograms"),
+    *("TunDevice", "TunProgram", "TunnelVpn", "Variant"),
     *("Violation", "Vpn", "VpnError"),
-    *("accepts", "check_here", "endpoint", "largest_inner", "missing_from_kernel", "missing_tun"),
-    *("package_version", "path_of_device", "read_go_build", "underlay_address"),
+    *("accepts", "check_here", "endpoint", "hang_up", "kept_relayed", "largest_inner", "listens"),
+    *("log_tail", "missing_from_kernel", "missing_tun"),
+    *("package_version", "path_of_device", "read_go_build", "underlay_address", "uri_host"),
     *("wait_for_device", "wait_for_fact", "wait_for_ping"),
 ]
 
@@ -78,6 +70,15 @@ def test_templates_and_documentation_import_nothing_else(tmp_path: Path) -> None
     found = set().union(*map(imports, [*texts, *blocks]))
     # the class of another driver is where that driver is
     assert found == {"culvert.vpns.authoring", "culvert.vpns.wireguard.driver"}
+
+
+def test_the_class_of_a_driver_is_where_the_documentation_says() -> None:
+    for name, driver in registry.installed().drivers.items():
+        places = {f"culvert.vpns.{name}", f"culvert.vpns.{name}.driver"}
+        if name == "xfrm":
+            places = {"culvert.vpns.ipsec.xfrm"}
+        if driver.__module__.startswith("culvert."):
+            assert driver.__module__ in places
 
 
 @pytest.mark.parametrize(

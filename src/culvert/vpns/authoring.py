@@ -1,13 +1,15 @@
-"""All names that the author of a driver imports: the contract's public interface.
+"""All names that a driver imports, Culvert's own as a stranger's: the contract's public interface.
 
 A driver is a class derived from one of these; help(TunProgram) has its methods, and
 docs/driver-reference.md has all names on one page::
 
-    TunProgram   one foreground program, one tun device, one UDP port on each node
-    TunnelVpn    two ends: one listens, others connect
-    MeshVpn      members with a tun device that join by themselves
-    TunDevice    the declarations of a VPN with a tun device and one UDP port
-    Vpn          what every VPN has
+    TunProgram        one foreground program, one tun device, one UDP port on each node
+    TunnelVpn         two ends: one listens, others connect
+    MeshVpn           members with a tun device that join by themselves
+    AssigningMeshVpn  a mesh whose control server assigns the addresses
+    TunDevice         the declarations of a VPN with a tun device and one UDP port
+    Vpn               what every VPN has
+    RunsPrograms      what every VPN does with its programs
 
 What it declares::
 
@@ -37,6 +39,7 @@ What it works with::
 What it raises::
 
     VpnError                   the VPN ended, refused its configuration or did not come up
+    ProgramEnded               its program ended before a fact that was waited for
     NotPossible, LEAVE_OUT     this variant has no such event; the remedy then
     LabError                   a command on a node failed
 
@@ -55,10 +58,14 @@ from culvert.labs.node import LinkState, Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Path, Role
 from culvert.vpns.abilities import Dropping, Enforcing, Rekeying, Resuming
-from culvert.vpns.base import ONLY_IPV4, Vpn, endpoint, underlay_address
+from culvert.vpns.base import ONLY_IPV4, Vpn, endpoint, underlay_address, uri_host
 from culvert.vpns.contract import Violation, check_here
 from culvert.vpns.facts import (
+    ProgramEnded,
     accepts,
+    hang_up,
+    listens,
+    log_tail,
     missing_from_kernel,
     missing_tun,
     path_of_device,
@@ -66,10 +73,11 @@ from culvert.vpns.facts import (
     wait_for_fact,
     wait_for_ping,
 )
-from culvert.vpns.mesh import MeshVpn
+from culvert.vpns.mesh import AssigningMeshVpn, MeshVpn
 from culvert.vpns.outer import OuterFlow, OuterMessage, OuterPacket, largest_inner
 from culvert.vpns.policy import Permit, Policy, Protocol
 from culvert.vpns.program import TunProgram
+from culvert.vpns.running import RunsPrograms
 from culvert.vpns.tundevice import TunDevice
 from culvert.vpns.tunnel import TunnelVpn
 from culvert.vpns.variant import (
@@ -81,6 +89,7 @@ from culvert.vpns.variant import (
     Route,
     RouteCount,
     Variant,
+    kept_relayed,
 )
 from culvert.vpns.versions import package_version, read_go_build
 
@@ -89,6 +98,7 @@ __all__ = [
     "LEAVE_OUT",
     "ONLY_IPV4",
     "TUNNEL",
+    "AssigningMeshVpn",
     "Capability",
     "Completed",
     "DataCipher",
@@ -111,12 +121,14 @@ __all__ = [
     "Permit",
     "Policy",
     "Process",
+    "ProgramEnded",
     "Protocol",
     "Rekeying",
     "Resuming",
     "Role",
     "Route",
     "RouteCount",
+    "RunsPrograms",
     "TunDevice",
     "TunProgram",
     "TunnelVpn",
@@ -127,13 +139,18 @@ __all__ = [
     "accepts",
     "check_here",
     "endpoint",
+    "hang_up",
+    "kept_relayed",
     "largest_inner",
+    "listens",
+    "log_tail",
     "missing_from_kernel",
     "missing_tun",
     "package_version",
     "path_of_device",
     "read_go_build",
     "underlay_address",
+    "uri_host",
     "wait_for_device",
     "wait_for_fact",
     "wait_for_ping",

@@ -18,8 +18,7 @@ VPNs with two ends derive from ``culvert.vpns.tunnel.TunnelVpn``; the most commo
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections import defaultdict
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -29,14 +28,13 @@ from typing import ClassVar, Self
 
 from culvert.errors import NotPossible, VpnError
 from culvert.labs.base import Lab
-from culvert.labs.capability import TUNNEL, Capability
 from culvert.labs.host import Host
 from culvert.labs.node import Node
-from culvert.labs.process import Process
-from culvert.topology.graph import SERVERS, Path, Role
+from culvert.topology.graph import Path, Role
 from culvert.topology.ip import LONGER_IPV6, Address, IpVersion
 from culvert.topology.plan import TUNNELS_IPV6
 from culvert.vpns.outer import OuterFlow, OuterPacket
+from culvert.vpns.running import RunsPrograms
 from culvert.vpns.variant import (
     DIRECT,
     LEAVE_OUT,
@@ -51,13 +49,12 @@ ONLY_IPV4 = frozenset({IpVersion.V4})
 """``underlays`` of a driver."""
 _SMALL = 24
 _MOST_IN_SMALL = 250
-_AT_ONCE = 16
 
 
-class Vpn(ABC):
+class Vpn(RunsPrograms):
     """One VPN implementation, in one variant, with options, on one lab.
 
-    An instance serves one lab. Subclasses keep what they start in ``self.processes``.
+    An instance serves one lab.
     """
 
     name: ClassVar[str]
@@ -74,9 +71,6 @@ class Vpn(ABC):
     """The Ansible role (a folder of ansible/roles) that installs it; None: nothing to install."""
     underlays: frozenset[IpVersion] = frozenset(IpVersion)
     """Versions of IP below the VPN that it supports."""
-    up_deadline_s: float = 10.0
-    """Longest duration of each wait of serve(), join() and reach(); a measurement raises it where
-    many members join at once."""
     no_initiation: ClassVar[str] = ""
     """Why no initiation can be measured; empty if one can."""
     on_demand: ClassVar[bool] = False
@@ -86,26 +80,15 @@ class Vpn(ABC):
     """Numbers of routing tables that its programs use; they are not configurable."""
     firewall_tables: ClassVar[frozenset[str]] = frozenset()
     """Names of tables of nftables that its programs create, of families ip and ip6."""
-    capabilities: ClassVar[frozenset[Capability]] = TUNNEL
-    """Those that its programs need (``node.daemon``); they get no others."""
-    server_capabilities: ClassVar[frozenset[Capability] | None] = None
-    """The same for its control servers and relays; None: as ``capabilities``."""
     rekey_deadline_s: ClassVar[float] = 10.0
     """Longest duration of rekey(): with some VPNs it waits until they renew their keys
     themselves."""
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
+        super().__init__()
         self.variant = variant
         self.chosen = options
-        self.processes: dict[str, list[Process]] = defaultdict(list)
-        """Processes by node name, in the order of their start."""
         self._lab: Lab | None = None
-
-    def capabilities_on(self, node: Node) -> frozenset[Capability]:
-        """Those of its programs on a node."""
-        if node.role in SERVERS and self.server_capabilities is not None:
-            return self.server_capabilities
-        return self.capabilities
 
     def anew(self) -> Self:
         """Another instance of this variant with these options, for another lab."""
@@ -151,7 +134,7 @@ class Vpn(ABC):
         self.choose(lab)
         self.configure()
 
-    def choose(self, lab: Lab) -> None:  # noqa: B027 - most programs have fixed names
+    def choose(self, lab: Lab) -> None:
         """Take names and ports that are free in the lab (``free_device()``, ``free_port()``), where
         the program's can be chosen."""
 
@@ -335,16 +318,6 @@ class Vpn(ABC):
     def groups(self, members: Sequence[Node]) -> Sequence[Sequence[Node]]:
         """Members that join at the same time, one group after the other."""
         return [members] if self.joins_together else [[member] for member in members]
-
-    def _stop_at_once(self, lab: Lab) -> None:
-        """All nodes at the same time: some programs take seconds to end."""
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            list(pool.map(self._stop_processes, lab.nodes.values()))
-
-    def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
-        for process in reversed(self.processes[node.name]):
-            process.stop(grace_s=grace_s)
-        self.processes[node.name].clear()
 
 
 def underlay_address(node: Node) -> Address:

@@ -121,7 +121,10 @@ def hang_up(node: Node, process: Process) -> None:
 
 def missing_from_kernel(host: Host, feature: str, what: str) -> list[Missing]:
     """The feature, by doctor's name for it, if a machine's kernel does not have it; else empty."""
-    return [] if host.has(feature) else [kernel_feature(what)]
+    if host.has(feature):
+        return []
+    # A guest may have a kernel that has it.
+    return [Missing(what, "see culvert doctor" if guest() else "--lab vm, or see culvert doctor")]
 
 
 def missing_tun(host: Host) -> list[Missing]:
@@ -131,11 +134,6 @@ def missing_tun(host: Host) -> list[Missing]:
     if not host.has("tun"):
         return [Missing(f"the right to make tun devices by {TUN}", "see culvert doctor")]
     return []
-
-
-def kernel_feature(what: str) -> Missing:
-    """A missing feature of the kernel; the remedy is another kernel, such as a guest's."""
-    return Missing(what, "see culvert doctor" if guest() else "--lab vm, or see culvert doctor")
 
 
 def wait_for_device(

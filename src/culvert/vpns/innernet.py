@@ -8,14 +8,20 @@ from contextlib import suppress
 from ipaddress import IPv4Interface, IPv4Network
 from typing import ClassVar
 
-from culvert.errors import VpnError
-from culvert.labs.base import Lab
-from culvert.labs.host import Host
-from culvert.labs.node import Node
-from culvert.topology.graph import Role
-from culvert.vpns.base import endpoint, underlay_address
-from culvert.vpns.facts import ProgramEnded, listens, wait_for_fact
-from culvert.vpns.variant import DataCipher, Missing, Variant
+from culvert.vpns.authoring import (
+    DataCipher,
+    Host,
+    Lab,
+    Missing,
+    Node,
+    ProgramEnded,
+    Role,
+    Variant,
+    VpnError,
+    endpoint,
+    listens,
+    underlay_address,
+)
 from culvert.vpns.wireguard.managed import ManagedWireGuard
 
 PROGRAM, SERVER = "innernet", "innernet-server"
@@ -103,17 +109,9 @@ class Innernet(ManagedWireGuard):
         """Start it; members can join when it listens inside its tunnel."""
         self.start_device(server)
         argv = [*self._command(server, SERVER), "serve", NETWORK, *self._hosts(server)]
-        process = server.daemon(
-            [*argv, "--backend", "userspace"], name=SERVER, capabilities=self.capabilities
-        )
-        self.processes[server.name].append(process)
-        wait_for_fact(
-            lambda: listens(server, process.pid, self.port),
-            vpn=self.id,
-            process=process,
-            what=f"{SERVER} on node {server.name} listened inside the tunnel",
-            deadline_s=self.up_deadline_s,
-        )
+        process = self.start_process(server, [*argv, "--backend", "userspace"], SERVER)
+        what = f"{SERVER} on node {server.name} listened inside the tunnel"
+        self.await_fact(lambda: listens(server, process.pid, self.port), process, what)
 
     def join(self, member: Node) -> None:
         """Redeem the invitation, the first time; then start it. It has joined when it has queried
@@ -135,19 +133,12 @@ class Innernet(ManagedWireGuard):
         return self._start(member, [*command, *words])
 
     def _start(self, member: Node, argv: Sequence[str]) -> None:
-        process = member.daemon(argv, name=PROGRAM, capabilities=self.capabilities)
-        running = self.processes[member.name]
-        running.append(process)
+        process = self.start_process(member, argv, PROGRAM)
+        what = f"node {member.name} got the peers from the server and reported its addresses"
         try:
-            wait_for_fact(
-                lambda: "candidates" in process.log_text(),
-                vpn=self.id,
-                process=process,
-                what=f"node {member.name} got the peers from the server and reported its addresses",
-                deadline_s=self.up_deadline_s,
-            )
+            self.await_fact(lambda: "candidates" in process.log_text(), process, what)
         except ProgramEnded:
-            running.remove(process)
+            self.processes[member.name].remove(process)
             raise
 
     def _manage(self, server: Node, *words: str) -> None:

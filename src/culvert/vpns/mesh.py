@@ -9,9 +9,9 @@ relay.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Interface
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 from culvert.errors import NotPossible, VpnError
 from culvert.labs.base import Lab
@@ -22,15 +22,10 @@ from culvert.labs.process import Process
 from culvert.topology.graph import Path, Role
 from culvert.vpns.facts import (
     missing_tun,
-    wait_for_fact,
     wait_for_ping,
 )
 from culvert.vpns.tundevice import TunDevice
 from culvert.vpns.variant import DIRECT, Missing, Route, Variant
-
-T = TypeVar("T")
-POLL_A_PROGRAM_S = 0.02
-"""Between two queries of a program's state: each starts a program, or works through all peers."""
 
 
 class MeshVpn(TunDevice):
@@ -48,6 +43,8 @@ class MeshVpn(TunDevice):
     """Names of all programs that members and servers run."""
     by_hand: ClassVar[frozenset[str]] = frozenset()
     """Those of them that ``culvert install`` does not provide."""
+    poll_s = 0.02
+    """A query starts a program, or works through all peers."""
     direct: ClassVar[frozenset[str]] = frozenset({"direct"})
     """Names of the variants that claim a direct path."""
 
@@ -82,34 +79,6 @@ class MeshVpn(TunDevice):
     ) -> Process:
         """Start one of the programs on a node; it is ended with the VPN."""
         return self.start_process(node, [self.program(node, name), *arguments], name, env)
-
-    def start_process(
-        self, node: Node, argv: Sequence[str], name: str, env: Mapping[str, str] | None = None
-    ) -> Process:
-        """The same for any command."""
-        process = node.daemon(argv, name=name, env=env, capabilities=self.capabilities_on(node))
-        self.processes[node.name].append(process)
-        return process
-
-    def await_fact(
-        self,
-        fact: Callable[[], T | None],
-        process: Process,
-        what: str,
-        *,
-        evidence: Callable[[], str] = str,
-        deadline_s: float = 0.0,
-    ) -> T:
-        """``wait_for_fact``, for queries that cost time: within ``up_deadline_s`` by default."""
-        return wait_for_fact(
-            fact,
-            vpn=self.id,
-            process=process,
-            what=what,
-            deadline_s=deadline_s or self.up_deadline_s,
-            evidence=evidence,
-            poll_s=POLL_A_PROGRAM_S,
-        )
 
     def join(self, member: Node) -> None:
         """Start it."""

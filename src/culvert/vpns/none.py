@@ -5,13 +5,19 @@ from __future__ import annotations
 from ipaddress import IPv4Interface
 from typing import ClassVar
 
-from culvert.labs.host import Host
-from culvert.labs.node import Node
-from culvert.topology.graph import Path
 from culvert.topology.ip import Address
-from culvert.vpns.base import Vpn, underlay_address
-from culvert.vpns.outer import OuterFlow
-from culvert.vpns.variant import DataCipher, DataPath, Missing, Variant
+from culvert.vpns.authoring import (
+    DataCipher,
+    DataPath,
+    Host,
+    Missing,
+    Node,
+    OuterFlow,
+    Path,
+    Variant,
+    Vpn,
+    underlay_address,
+)
 
 
 class NoVpn(Vpn):

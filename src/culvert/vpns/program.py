@@ -70,8 +70,7 @@ class TunProgram(TunDevice, TunnelVpn):
     def start(self, node: Node) -> Process:
         """Start the program on a node and wait for its device."""
         argv = [self._program(node), *self.arguments(node)]
-        process = node.daemon(argv, name=self.program, capabilities=self.capabilities)
-        self.processes[node.name].append(process)
+        process = self.start_process(node, argv, self.program)
         wait_for_device(self.id, node, self.device, process, deadline_s=self.up_deadline_s)
         return process
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Network
+from socket import IPPROTO_UDP
 from typing import ClassVar
 
 from culvert.labs.base import Lab
@@ -12,8 +13,6 @@ from culvert.vpns.facts import path_of_device
 from culvert.vpns.outer import OuterFlow, OuterMessage
 from culvert.vpns.parts.taken import refuse_taken
 from culvert.vpns.variant import DataPath
-
-UDP = 17
 
 
 class TunDevice(Vpn):
@@ -53,4 +52,4 @@ class TunDevice(Vpn):
     @property
     def outer_flow(self) -> OuterFlow | None:
         """UDP with the program's port at one end."""
-        return OuterFlow(UDP, frozenset({self.port}), messages=self.messages)
+        return OuterFlow(IPPROTO_UDP, frozenset({self.port}), messages=self.messages)

@@ -11,14 +11,20 @@ from __future__ import annotations
 from ipaddress import IPv4Interface
 from typing import ClassVar
 
-from culvert.errors import LabError, VpnError
-from culvert.labs.base import Lab
-from culvert.labs.host import Host
-from culvert.labs.node import Node
-from culvert.vpns.base import underlay_address
-from culvert.vpns.outer import OuterFlow
-from culvert.vpns.tunnel import TunnelVpn
-from culvert.vpns.variant import DataCipher, DataPath, Missing, Variant
+from culvert.vpns.authoring import (
+    DataCipher,
+    DataPath,
+    Host,
+    Lab,
+    LabError,
+    Missing,
+    Node,
+    OuterFlow,
+    TunnelVpn,
+    Variant,
+    VpnError,
+    underlay_address,
+)
 
 DEVICE = "vxlan0"
 PORT = 4789

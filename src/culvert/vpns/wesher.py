@@ -7,20 +7,24 @@ import json
 import secrets
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Interface
+from socket import IPPROTO_TCP, IPPROTO_UDP
 from typing import ClassVar
 
-from culvert.errors import NotPossible
-from culvert.labs.base import Lab
-from culvert.labs.capability import TUNNEL, Capability
-from culvert.labs.host import Host
-from culvert.labs.node import Node
-from culvert.topology.graph import Path
-from culvert.vpns.base import underlay_address
-from culvert.vpns.facts import listens, wait_for_fact
-from culvert.vpns.outer import OuterFlow
-from culvert.vpns.tundevice import UDP
-from culvert.vpns.variant import DataCipher, Variant
-from culvert.vpns.versions import read_go_build
+from culvert.vpns.authoring import (
+    TUNNEL,
+    Capability,
+    DataCipher,
+    Host,
+    Lab,
+    Node,
+    NotPossible,
+    OuterFlow,
+    Path,
+    Variant,
+    listens,
+    read_go_build,
+    underlay_address,
+)
 from culvert.vpns.wireguard.managed import ManagedWireGuard
 
 PROGRAM = "wesher"
@@ -32,7 +36,6 @@ _NAMED = ("unshare", "--uts", "sh", "-c", 'echo "$0" > /proc/sys/kernel/hostname
 about itself then replace each other, and a member that comes back is not admitted for a minute."""
 _KEY_BYTES = 32
 _MOST_CONTACTS = 3
-_TCP = 6
 _FNV_OFFSET, _FNV_PRIME = 0x6C62272E07BB014262B821756295C58D, 0x1000000000000000000013B
 
 
@@ -43,7 +46,7 @@ class Wesher(ManagedWireGuard):
     name = "wesher"
     summary = "wesher, a WireGuard mesh by gossip, without servers and relays"
     # Each has a host's name of its own, in a UTS namespace.
-    capabilities: ClassVar[frozenset[Capability]] = TUNNEL | {Capability.SYS_ADMIN}
+    capabilities = TUNNEL | {Capability.SYS_ADMIN}
     variants: ClassVar[tuple[Variant, ...]] = (
         Variant(
             "wesher",
@@ -115,17 +118,14 @@ class Wesher(ManagedWireGuard):
         argv += ["--interface", self.device, "--overlay-net", str(self.lab.tunnels)]
         if contacts:
             argv += ["--join", ",".join(str(underlay_address(each)) for each in contacts)]
-        process = member.daemon(argv, name=PROGRAM, capabilities=self.capabilities)
-        self.processes[member.name].append(process)
-        wait_for_fact(
+        process = self.start_process(member, argv, PROGRAM)
+        self.await_fact(
             lambda: (
                 listens(member, process.pid, self.gossip_port)
                 and all(self.carrier(member, self.inner(each).ip) for each in contacts[:1])
             ),
-            vpn=self.id,
-            process=process,
-            what=f"node {member.name} listened, and had the members that it contacted as peers",
-            deadline_s=self.up_deadline_s,
+            process,
+            f"node {member.name} listened, and had the members that it contacted as peers",
         )
 
     def reach(self, path: Path) -> None:
@@ -140,12 +140,10 @@ class Wesher(ManagedWireGuard):
 
     def _await_members(self, node: Node) -> None:
         others = [self.inner(each).ip for each in self._running(node)]
-        wait_for_fact(
+        self.await_fact(
             lambda: all(self.carrier(node, each) for each in others),
-            vpn=self.id,
-            process=self.processes[node.name][-1],
-            what=f"node {node.name} had all {len(others)} others as peers",
-            deadline_s=self.up_deadline_s,
+            self.processes[node.name][-1],
+            f"node {node.name} had all {len(others)} others as peers",
         )
 
     def _contacts(self, member: Node) -> list[Node]:
@@ -167,8 +165,9 @@ class Wesher(ManagedWireGuard):
     @property
     def outer_flow(self) -> OuterFlow | None:
         """WireGuard's packets, and the gossip, which is encrypted with the cluster's key."""
-        gossip = tuple(OuterFlow(each, frozenset({self.gossip_port})) for each in (UDP, _TCP))
-        return OuterFlow(UDP, frozenset({self.port}), also=gossip, messages=self.messages)
+        ports, protocols = frozenset({self.gossip_port}), (IPPROTO_UDP, IPPROTO_TCP)
+        gossip = tuple(OuterFlow(each, ports) for each in protocols)
+        return OuterFlow(IPPROTO_UDP, frozenset({self.port}), also=gossip, messages=self.messages)
 
 
 def _name(node: Node) -> str:

@@ -11,15 +11,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Network
 from typing import Any
 
-from culvert.errors import VpnError
-from culvert.labs.node import Node
-from culvert.labs.process import Process
-from culvert.vpns.base import endpoint, underlay_address
-from culvert.vpns.facts import accepts, hang_up
-from culvert.vpns.headscale.programs import HEADSCALE, path
+from culvert.vpns.authoring import (
+    Node,
+    Permit,
+    Policy,
+    Process,
+    VpnError,
+    accepts,
+    endpoint,
+    hang_up,
+    underlay_address,
+)
 from culvert.vpns.headscale.variants import Ports
-from culvert.vpns.policy import OPEN, Permit, Policy
 
+HEADSCALE = "headscale"
 ADDRESSES = IPv4Network("100.64.0.0/10")
 """Of members: clients accept no others (RFC 6598, and tsaddr.CGNATRange of tailscale.com)."""
 IPV6_ADDRESSES = IPv6Network("fd7a:115c:a1e0::/48")
@@ -65,7 +70,7 @@ class Control:
         self.node.write(f"{HEADSCALE}/config.yaml", json.dumps(self._settings(), indent=1))
         self.node.write(f"{HEADSCALE}/derp.yaml", relay_map)
         self.node.write(f"{HEADSCALE}/db.sqlite", "", secret=True)
-        self.write_policy(OPEN, {})
+        self.write_policy(Policy(everything=True), {})
 
     def write_policy(self, policy: Policy, addresses: Mapping[str, IPv4Address]) -> None:
         """Headscale reads it at its start and on SIGHUP; ``addresses`` are the inner addresses of
@@ -94,7 +99,8 @@ class Control:
         return str(json.loads(answer)["key"])
 
     def _run(self, *words: str) -> str:
-        done = self.node.run([path(self.node, HEADSCALE), "-c", self._config, *words], check=False)
+        program = self.node.require(HEADSCALE, "culvert install headscale")
+        done = self.node.run([program, "-c", self._config, *words], check=False)
         if done.returncode != 0:
             lines = (done.stderr or done.stdout).strip().splitlines()[-3:]
             raise VpnError(f"headscale {words[0]} {words[1]}", " / ".join(lines), "see its log")

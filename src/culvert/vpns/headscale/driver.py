@@ -11,58 +11,58 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Interface
-from typing import ClassVar
 
-from culvert.labs.base import Lab
-from culvert.labs.capability import Capability
-from culvert.labs.host import Host
-from culvert.labs.node import Node
-from culvert.topology.graph import Path, Role
-from culvert.vpns.headscale import control, members, programs
+from culvert.vpns.authoring import (
+    DIRECT,
+    AssigningMeshVpn,
+    Host,
+    Lab,
+    Node,
+    OuterFlow,
+    OuterPacket,
+    Path,
+    Policy,
+    Role,
+    Route,
+    RouteCount,
+    Variant,
+)
+from culvert.vpns.headscale import control, members
 from culvert.vpns.headscale import packet as outer
-from culvert.vpns.headscale.control import Control
+from culvert.vpns.headscale.control import HEADSCALE, Control
 from culvert.vpns.headscale.members import Member
-from culvert.vpns.headscale.relay import Relay
-from culvert.vpns.headscale.variants import OPTIONS, PLAIN, RELAYED, VARIANTS, Ports
-from culvert.vpns.outer import OuterFlow, OuterPacket
-from culvert.vpns.policy import Policy
-from culvert.vpns.tundevice import TunDevice
-from culvert.vpns.variant import DIRECT, Missing, Route, RouteCount, Variant
+from culvert.vpns.headscale.relay import DERPER, Relay
+from culvert.vpns.headscale.variants import OPTIONS, PLAIN, VARIANTS, Ports
 from culvert.vpns.wireguard import packet as wireguard
 
 
-class Headscale(TunDevice):
+class Headscale(AssigningMeshVpn):
     """Members register with a key; their addresses are those that Headscale gives them."""
 
     name = "headscale"
     summary = "Tailscale with a Headscale control server and a DERP relay"
-    variants: ClassVar[tuple[Variant, ...]] = VARIANTS
-    options: ClassVar[Mapping[str, str]] = OPTIONS
+    variants = VARIANTS
+    options = OPTIONS
     role = "headscale"
-    capabilities: ClassVar[frozenset[Capability]] = members.CAPABILITIES
-    server_capabilities: ClassVar[frozenset[Capability] | None] = frozenset()
+    programs = (members.DAEMON, members.CLIENT, HEADSCALE, DERPER)
     tables = frozenset({"52"})
     device, fixed_range = members.DEVICE, control.ADDRESSES
     port = Ports.member
     up_deadline_s = 20.0
     rekey_deadline_s = 130.0
     """A sender renews WireGuard's keys after 120 s."""
-    joins_together = True
     key_lifetime = "24h"
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
-        self._relayed = variant.name == RELAYED
         self._members: dict[str, Member] = {}
         self.ports = Ports.usual(plain=PLAIN in self.chosen)
 
-    def missing(self, host: Host) -> list[Missing]:
-        """Its four programs, and /dev/net/tun."""
-        return list(programs.missing(self.id, host))
-
     def version(self, host: Host) -> str:
         """Of Tailscale's programs and of Headscale."""
-        return programs.version(host)
+        tailscale = host.run([self.program(host, members.DAEMON), "--version"]).stdout.split()
+        headscale = host.run([self.program(host, HEADSCALE), "version"]).stdout.split()
+        return f"Tailscale {tailscale[0]}, Headscale {headscale[2]}"
 
     def choose(self, lab: Lab) -> None:
         """The device, and all ports; the addresses and the routing table are fixed."""
@@ -71,33 +71,33 @@ class Headscale(TunDevice):
 
     def configure(self) -> None:
         """The relay's certificate, and the control server's configuration with its hash."""
-        (relaying,) = self.lab.of_role(Role.RELAY)
-        (controlling,) = self.lab.of_role(Role.CONTROL)
-        self._relay = Relay.new(relaying, tls=PLAIN not in self.chosen, ports=self.ports)
+        self._relay = Relay.new(self.relay, tls=PLAIN not in self.chosen, ports=self.ports)
         self._relay.write()
         networks = control.networks(self.lab.members)
-        self._control = Control(controlling, self.key_lifetime, networks, self.ports)
-        self._control.write(self._relay.map(measured=not self._relayed))
-        own, nodes = self.processes, self.lab.members
-        self._members = members.of_nodes(self.id, nodes, own, device=self.device, port=self.port)
+        self._control = Control(self.control, self.key_lifetime, networks, self.ports)
+        self._control.write(self._relay.map(measured=self.claims_direct))
+        self._members = {each.name: Member(self, each) for each in self.lab.members}
 
     def serve(self, server: Node) -> None:
         """Start derper; or headscale, which makes the members' key."""
         serving = self._relay if server.role is Role.RELAY else self._control
-        running = self.processes[server.name]
-        programs.start(self.id, server, serving, running, self.up_deadline_s)
+        process = self.launch(server, serving.program, *serving.arguments)
+        what = f"{serving.program} on node {server.name} listened"
+        self.await_fact(lambda: serving.ready(process), process, what)
         if serving is self._control:
             key = self._control.new_key()
             for member in self._members.values():
                 member.write_key(key)
 
-    def join(self, member: Node) -> None:
+    def start(self, member: Node) -> None:
         """Start tailscaled, and register if it is the first time; ready when it is connected to
         both servers. Nothing to do if it runs."""
         here = self._members[member.name]
         if not here.running:
-            here.deadline_s = self.up_deadline_s
-            here.join(self._control.url, relayed=self._relayed, plain=PLAIN in self.chosen)
+            relayed, plain = not self.claims_direct, PLAIN in self.chosen
+            address = here.join(self._control.url, relayed=relayed, plain=plain)
+            network = control.ADDRESSES.prefixlen
+            self.addresses[member.name] = IPv4Interface((address, network))
 
     def bring_up(self, *, but: Path | None = None) -> None:
         """A source that a measurement starts is registered first, and ended again."""
@@ -112,11 +112,7 @@ class Headscale(TunDevice):
         for node in self.lab.ends(path):
             self.join(node)
         source, target = self._ends(path)
-        source.meet(target, direct=not self._relayed)
-
-    def stop(self, lab: Lab) -> None:
-        """At the same time: each tailscaled takes leave of its servers."""
-        self._stop_at_once(lab)
+        source.meet(target, direct=self.claims_direct)
 
     def drop(self, path: Path) -> None:
         """``tailscale down`` at both ends."""
@@ -133,35 +129,30 @@ class Headscale(TunDevice):
         """Wait until WireGuard renews its keys: 120 s after the last handshake, when the source
         sends."""
         source, target = self._ends(path)
-        source.wait_for_rekey(target, deadline_s=self.rekey_deadline_s)
+        source.wait_for_rekey(target)
 
     def apply_policy(self, policy: Policy) -> None:
         """Replace Headscale's policy and send it SIGHUP, on which it reads and distributes it."""
-        addresses = {name: member.address for name, member in self._members.items()}
+        addresses = {name: each.ip for name, each in self.addresses.items()}
         self._control.write_policy(policy, addresses)
         self._control.reload(self.processes[self._control.node.name][0])
 
     # -- what the proof needs ----------------------------------------------------------------------
 
-    def inner(self, node: Node) -> IPv4Interface:
-        """The address that Headscale has given the member, once it has joined."""
-        return IPv4Interface((self._members[node.name].address, control.ADDRESSES.prefixlen))
-
-    def route(self, path: Path) -> Route:
-        del path
-        return self._through_relay if self._relayed else DIRECT
-
     def determine_route(self, path: Path) -> Route:
-        """By the address to which the source sends: none if the path is not direct."""
-        source, target = self.lab.ends(path)
-        return self.routes(source, (target,)).get(target.name, self._through_relay)
+        """The source's."""
+        return self.route_to(*self.lab.ends(path))
+
+    def route_to(self, node: Node, peer: Node) -> Route:
+        """By the address to which it sends: none if the path is not direct."""
+        return self.routes(node, (peer,)).get(peer.name, Route(self.relay.name))
 
     def routes(self, source: Node, targets: Sequence[Node]) -> Mapping[str, Route]:
         """By one request to the source."""
         peers = self._members[source.name].api.peers()
         known = {node.name: peers.get(self._members[node.name].address) for node in targets}
         found = {name: peer for name, peer in known.items() if peer is not None}
-        relayed = self._through_relay
+        relayed = Route(self.relay.name)
         return {name: DIRECT if found[name].current_address else relayed for name in found}
 
     def sent(self, node: Node) -> RouteCount:
@@ -171,12 +162,13 @@ class Headscale(TunDevice):
     @property
     def outer_flow(self) -> OuterFlow | None:
         """Between members and to the servers; between members nothing if relayed."""
-        ports = self.ports
-        return outer.relayed(ports) if self._relayed else outer.direct(ports, members.MTU)
+        if self.claims_direct:
+            return outer.direct(self.ports, members.MTU)
+        return outer.relayed(self.ports)
 
     def outer_length(self, inner_length: int) -> int | None:
         """WireGuard's, unless it goes in a stream of DERP."""
-        return None if self._relayed else wireguard.outer_length(inner_length, members.MTU)
+        return wireguard.outer_length(inner_length, members.MTU) if self.claims_direct else None
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         """WireGuard's, discovery, registration, and the beginning of DERP."""
@@ -185,13 +177,9 @@ class Headscale(TunDevice):
     def _ends(self, path: Path) -> tuple[Member, Member]:
         return self._members[path.source], self._members[path.target]
 
-    @property
-    def _through_relay(self) -> Route:
-        return Route(self._relay.node.name)
-
     def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
         ran = bool(self.processes[node.name])
-        most_s = members.RELAYED_GRACE_S if self._relayed else grace_s
+        most_s = grace_s if self.claims_direct else members.RELAYED_GRACE_S
         super()._stop_processes(node, grace_s=min(grace_s, most_s))
-        if ran and node.name in self._members:
+        if ran and node.role is Role.MEMBER:
             members.sweep(node)

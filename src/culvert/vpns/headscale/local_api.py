@@ -17,9 +17,7 @@ from ipaddress import IPv4Address
 from socket import socket
 from typing import Any
 
-from culvert.errors import VpnError
-from culvert.labs.node import Node
-from culvert.vpns.variant import RouteCount
+from culvert.vpns.authoring import Node, RouteCount, VpnError
 
 _HOST = "local-tailscaled.sock"
 _PREFIX = "/localapi/v0"

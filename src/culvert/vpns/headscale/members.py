@@ -5,21 +5,22 @@ Each member has its own state, socket and log directory; no log leaves the lab.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ipaddress import IPv4Address
 
-from culvert.errors import DeadlineExceeded, VpnError
-from culvert.labs.capability import Capability
-from culvert.labs.node import Node
-from culvert.labs.process import Process
-from culvert.vpns.facts import wait_for_fact, wait_for_ping
-from culvert.vpns.headscale import programs
+from culvert.errors import DeadlineExceeded
+from culvert.vpns.authoring import (
+    AssigningMeshVpn,
+    Node,
+    Process,
+    VpnError,
+    wait_for_ping,
+)
 from culvert.vpns.headscale.local_api import LocalApi
-from culvert.vpns.headscale.programs import CLIENT, DAEMON
 
+DAEMON, CLIENT = "tailscaled", "tailscale"
 DEVICE = "tailscale0"
 MTU = 1280
-CAPABILITIES = frozenset({Capability.NET_ADMIN})
 RELAYED_GRACE_S = 0.3
 """With TS_DEBUG_ALWAYS_USE_DERP tailscaled closes its connections at SIGTERM and then waits for
 ever for its UDP socket, which is none (wgengine/magicsock/blockforever_conn.go)."""
@@ -34,20 +35,6 @@ _RULES, _TABLE = (5210, 5230, 5250, 5270), 52
 """Priorities of its rules, and its routing table (router_linux.go of wgengine/router/osrouter)."""
 
 
-def of_nodes(
-    vpn: str,
-    nodes: Iterable[Node],
-    running: Mapping[str, list[Process]],
-    *,
-    device: str,
-    port: int,
-) -> dict[str, Member]:
-    """By the node's name."""
-    return {
-        node.name: Member(vpn, node, running[node.name], device=device, port=port) for node in nodes
-    }
-
-
 def sweep(node: Node) -> None:
     """Remove the rules and routes of IPv4 and IPv6 that a killed tailscaled leaves; no error for
     what is not there. The device ends with the process."""
@@ -58,21 +45,13 @@ def sweep(node: Node) -> None:
 
 
 class Member:
-    """One node's tailscaled. Errors name ``vpn``; what takes longer than ``deadline_s`` fails."""
+    """One node's tailscaled, as one of the VPN's processes."""
 
-    def __init__(
-        self, vpn: str, node: Node, running: list[Process], *, device: str, port: int
-    ) -> None:
-        """``running`` are the node's processes: a new one is added at once, so that the caller can
-        stop it."""
-        self._device, self._port = device, port
+    def __init__(self, vpn: AssigningMeshVpn, node: Node) -> None:
         self.vpn = vpn
         self.node = node
-        self.deadline_s = 10.0
-        self.running = running
         self._directory = node.directory / CLIENT
         self._socket = str(self._directory / "tailscaled.sock")
-        self._address: IPv4Address | None = None
         self.api = LocalApi(node, self._socket)
 
     def write_key(self, key: str) -> None:
@@ -80,53 +59,54 @@ class Member:
         self.node.write(_KEY_FILE, key, secret=True)
 
     @property
+    def running(self) -> Sequence[Process]:
+        """Its process, if it runs."""
+        return self.vpn.processes[self.node.name]
+
+    @property
     def address(self) -> IPv4Address:
         """Its inner address; raises VpnError before it has joined."""
-        if self._address is None:
-            raise VpnError(
-                f"{self.vpn} on node {self.node.name}", "has no address yet", "let it join first"
-            )
-        return self._address
+        return self.vpn.inner(self.node).ip
 
-    def join(self, url: str, *, relayed: bool, plain: bool) -> None:
-        """Start it, and register at the control server if it is the first time; returns when it is
-        connected to both servers."""
+    def join(self, url: str, *, relayed: bool, plain: bool) -> IPv4Address:
+        """Start it, and register at the control server if it is the first time; returns its address
+        when it is connected to both servers."""
         self._start(relayed=relayed, plain=plain)
-        if self._address is None:
+        if self.node.name not in self.vpn.addresses:
             self._register(url)
         self._wait(
             lambda: self.api.status().connected, "was connected to the control server and the relay"
         )
-        self._address = self.api.status().addresses[0]
+        return self.api.status().addresses[0]
 
     def meet(self, other: Member, *, direct: bool) -> None:
         """Return when both know each other, have a direct path if ``direct``, and the other answers
         a ping."""
         self._discover(other, direct=direct)
         other._discover(self, direct=direct)
-        process = self.running[0]
+        vpn = self.vpn
         try:
-            wait_for_ping(self.vpn, self.node, other.address, process, deadline_s=self.deadline_s)
+            wait_for_ping(
+                vpn.id, self.node, other.address, self.running[0], deadline_s=vpn.up_deadline_s
+            )
         except VpnError as error:
             why = f"{error.why}; {self._evidence()}"
             raise VpnError(error.what, why, error.remedy) from error
 
-    def wait_for_rekey(self, other: Member, *, deadline_s: float) -> None:
+    def wait_for_rekey(self, other: Member) -> None:
         """Return when the time of the last handshake has changed."""
         before = self.api.last_handshake(other.address)
         self._wait(
             lambda: self.api.last_handshake(other.address) != before,
             f"renewed its keys with node {other.node.name}",
-            deadline_s=deadline_s,
+            deadline_s=self.vpn.rekey_deadline_s,
         )
 
     def _start(self, *, relayed: bool, plain: bool) -> None:
         """``relayed``: no packet is sent direct; ``plain``: DERP over HTTP
         without TLS."""
         variables = _environment(str(self._directory), relayed=relayed, plain=plain)
-        argv = [programs.path(self.node, DAEMON), *self._arguments]
-        process = self.node.daemon(argv, name=DAEMON, env=variables, capabilities=CAPABILITIES)
-        self.running.append(process)
+        self.vpn.launch(self.node, DAEMON, *self._arguments, env=variables)
         self._wait(lambda: bool(self.api.status()), "tailscaled answered")
 
     @property
@@ -135,15 +115,16 @@ class Member:
             "--no-logs-no-support",
             f"--statedir={self._directory}",
             f"--socket={self._socket}",
-            f"--tun={self._device}",
-            f"--port={self._port}",
+            f"--tun={self.vpn.device}",
+            f"--port={self.vpn.port}",
         )
 
     def _register(self, url: str) -> None:
         """Register at the control server. Raises VpnError with what the client prints: a key that
         has expired, a server that does not answer."""
+        most_s = self.vpn.up_deadline_s
         argv = [
-            programs.path(self.node, CLIENT),
+            self.vpn.program(self.node, CLIENT),
             f"--socket={self._socket}",
             "up",
             f"--login-server={url}",
@@ -151,16 +132,14 @@ class Member:
             f"--hostname=node-{self.node.name}",
             "--accept-dns=false",
             "--netfilter-mode=off",
-            f"--timeout={self.deadline_s:g}s",
+            f"--timeout={most_s:g}s",
         ]
-        what = f"{self.vpn} on node {self.node.name}"
+        what = f"{self.vpn.id} on node {self.node.name}"
         remedy = "see the logs of headscale on its node and of tailscaled"
         try:
-            done = self.node.run(argv, timeout_s=self.deadline_s + _SLACK_S, check=False)
+            done = self.node.run(argv, timeout_s=most_s + _SLACK_S, check=False)
         except DeadlineExceeded as error:
-            raise VpnError(
-                what, f"it did not register within {self.deadline_s:g} s", remedy
-            ) from error
+            raise VpnError(what, f"it did not register within {most_s:g} s", remedy) from error
         if done.returncode != 0:
             lines = (done.stderr or done.stdout).strip().splitlines()[-3:]
             raise VpnError(what, f"it did not register: {' / '.join(lines)}", remedy)
@@ -181,15 +160,14 @@ class Member:
         fact: Callable[[], bool],
         what: str,
         *,
-        deadline_s: float | None = None,
+        deadline_s: float = 0.0,
         poll_s: float = _POLL_S,
     ) -> None:
-        wait_for_fact(
+        self.vpn.await_fact(
             fact,
-            vpn=self.vpn,
-            process=self.running[0],
-            what=f"node {self.node.name} {what}",
-            deadline_s=deadline_s or self.deadline_s,
+            self.running[0],
+            f"node {self.node.name} {what}",
+            deadline_s=deadline_s,
             evidence=self._evidence,
             poll_s=poll_s,
         )

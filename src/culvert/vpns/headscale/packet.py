@@ -6,8 +6,8 @@ balloon (disco/disco.go of tailscale.com). To the servers HTTP, DERP in TLS or p
 
 from __future__ import annotations
 
+from culvert.vpns.authoring import OuterFlow, OuterMessage, OuterPacket
 from culvert.vpns.headscale.variants import Ports
-from culvert.vpns.outer import OuterFlow, OuterMessage, OuterPacket
 from culvert.vpns.wireguard import packet as wireguard
 
 _TCP, _UDP = 6, 17

@@ -14,15 +14,12 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from ssl import PEM_cert_to_DER_cert
 
-from culvert.labs.node import Node
-from culvert.labs.process import Process
 from culvert.topology.ip import Address, IpVersion
-from culvert.vpns.base import endpoint, underlay_address, uri_host
-from culvert.vpns.facts import listens
-from culvert.vpns.headscale.programs import DERPER
+from culvert.vpns.authoring import Node, Process, endpoint, listens, underlay_address, uri_host
 from culvert.vpns.headscale.variants import Ports
 from culvert.vpns.parts.pki import Authority, CertificateUsage, Credential, KeyKind
 
+DERPER = "derper"
 REGION = 900
 """Regions from 900 on are private by Tailscale's convention."""
 CODE = "lab"

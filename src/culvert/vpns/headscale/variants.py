@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from culvert.topology.graph import Role
+from culvert.vpns.authoring import DataCipher, Role, Variant, kept_relayed
 from culvert.vpns.headscale.members import MTU
 from culvert.vpns.parts import taken
-from culvert.vpns.variant import DataCipher, Variant, kept_relayed
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ def _variant(name: str, summary: str, facts: Mapping[str, str]) -> Variant:
     )
 
 
-VARIANTS = (
+VARIANTS: tuple[Variant, ...] = (
     _variant("direct", "packets go from member to member", {"transport": f"UDP {Ports.member}"}),
     _variant(
         RELAYED,

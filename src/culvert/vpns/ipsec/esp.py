@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from culvert.vpns.outer import OuterMessage, OuterPacket
+from culvert.vpns.authoring import OuterMessage, OuterPacket
 
 ESP = 50
 AH = 51

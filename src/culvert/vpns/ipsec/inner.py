@@ -9,12 +9,19 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import IPv4Interface
 
-from culvert.errors import LabError, NotPossible, VpnError
-from culvert.labs.base import Lab
-from culvert.labs.node import Node
 from culvert.topology.shapes import Shape
+from culvert.vpns.authoring import (
+    Completed,
+    Lab,
+    LabError,
+    Node,
+    NotPossible,
+    VpnError,
+    largest_inner,
+)
 from culvert.vpns.ipsec.transforms import Carriage
 
 DEVICE = "xfrm0"
@@ -45,17 +52,8 @@ def hold(vpn: str, carriage: Carriage, node: Node, inner: IPv4Interface) -> None
         _make_device(vpn, carriage, node, inner)
         return
     # Wider than any policy for the tunnel, so that neither replaces the other.
-    _ip(
-        node,
-        "xfrm",
-        "policy",
-        "update",
-        *_selector(inner),
-        "action",
-        "block",
-        "priority",
-        str(_LAST),
-    )
+    block = ("action", "block", "priority", str(_LAST))
+    ip(node, "xfrm", "policy", "update", *_selector(inner), *block)
     device, address = _holder(carriage, node, inner)
     state = node.link(device)
     if state is None or address not in state.addresses:
@@ -67,15 +65,22 @@ def release(carriage: Carriage, node: Node, inner: IPv4Interface) -> None:
     if carriage.route:
         node.del_link(DEVICE)
         return
-    _ip(node, "xfrm", "policy", "delete", *_selector(inner), check=False)
+    ip(node, "xfrm", "policy", "delete", *_selector(inner), check=False)
     device, address = _holder(carriage, node, inner)
-    _ip(node, "address", "delete", str(address), "dev", device, check=False)
+    ip(node, "address", "delete", str(address), "dev", device, check=False)
+
+
+def holds_associations(node: Node) -> bool:
+    """Whether its kernel has any; one without XFRM prints no count."""
+    counted = ip(node, "xfrm", "state", "count", check=False)
+    held = re.search(r"SAD count (\d+)", counted.stdout)
+    return held is not None and int(held[1]) > 0
 
 
 def forget(node: Node) -> None:
     """Remove all associations and policies."""
-    _ip(node, "xfrm", "state", "flush", check=False)
-    _ip(node, "xfrm", "policy", "flush", check=False)
+    ip(node, "xfrm", "state", "flush", check=False)
+    ip(node, "xfrm", "policy", "flush", check=False)
 
 
 def _holder(carriage: Carriage, node: Node, inner: IPv4Interface) -> tuple[str, IPv4Interface]:
@@ -91,11 +96,12 @@ def _make_device(vpn: str, carriage: Carriage, node: Node, inner: IPv4Interface)
     underlay = node.link(node.underlay.device)
     words = ("dev", node.underlay.device, "if_id", str(INTERFACE_ID))
     try:
-        _ip(node, "link", "add", DEVICE, "type", "xfrm", *words)
+        ip(node, "link", "add", DEVICE, "type", "xfrm", *words)
     except LabError as error:
         raise VpnError(vpn, error.why, error.remedy) from error
     node.add_address(DEVICE, inner)
-    node.set_link(DEVICE, up=True, mtu=carriage.largest_inner(underlay.mtu if underlay else 1500))
+    mtu = largest_inner(carriage.outer_length, underlay.mtu if underlay else 1500)
+    node.set_link(DEVICE, up=True, mtu=mtu)
 
 
 def _selector(inner: IPv4Interface) -> tuple[str, ...]:
@@ -103,5 +109,6 @@ def _selector(inner: IPv4Interface) -> tuple[str, ...]:
     return ("src", network, "dst", network, "dir", "out")
 
 
-def _ip(node: Node, *words: str, check: bool = True) -> None:
-    node.run([node.require("ip", "apt-get install iproute2"), *words], check=check)
+def ip(node: Node, *words: str, check: bool = True) -> Completed:
+    """Run it on a node."""
+    return node.run([node.require("ip", "apt-get install iproute2"), *words], check=check)

@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from culvert.labs.host import Host
-from culvert.vpns.facts import kernel_feature, missing_from_kernel
+from culvert.vpns.authoring import (
+    DataCipher,
+    Host,
+    Missing,
+    OuterFlow,
+    Variant,
+    missing_from_kernel,
+)
 from culvert.vpns.ipsec import esp
-from culvert.vpns.outer import OuterFlow
-from culvert.vpns.variant import DataCipher, Missing, Variant
 
 IKE = OuterFlow(esp.UDP, frozenset({esp.IKE_PORT, esp.NAT_PORT}), messages=esp.IN_UDP)
 
@@ -131,10 +135,6 @@ class Carriage:
             self.transform.shape, inner_length, in_udp=self.in_udp, transport=self.transport
         )
 
-    def largest_inner(self, mtu: int) -> int:
-        """Bytes of the longest inner packet that fits into an underlay of that MTU."""
-        return max(length for length in range(mtu) if self.outer_length(length) <= mtu)
-
     def outer_flow(self, *beside: OuterFlow) -> OuterFlow:
         """The kernel's packets, and those of the key exchange."""
         shown = not self.route
@@ -156,10 +156,11 @@ class Carriage:
         """What a machine's kernel does not have for it, from doctor's trials."""
         if self.transform.shape is None:
             yield from missing_from_kernel(host, "ah", "AH in the kernel")
-        elif not host.has("esp"):
-            yield from missing_from_kernel(host, "esp", "ESP in the kernel")
-        elif not host.has(f"esp:{self.transform.cipher}"):
-            yield kernel_feature(f"{self.transform.cipher} in the kernel's ESP")
+        elif no_esp := missing_from_kernel(host, "esp", "ESP in the kernel"):
+            yield from no_esp
+        else:
+            cipher = self.transform.cipher
+            yield from missing_from_kernel(host, f"esp:{cipher}", f"{cipher} in the kernel's ESP")
         if self.route:
             yield from missing_from_kernel(host, "xfrm-interface", "xfrm interfaces in the kernel")
 

@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import re
 import secrets
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
-from culvert.errors import LabError, VpnError
-from culvert.labs.base import Lab
-from culvert.labs.host import Host
-from culvert.labs.node import Node
-from culvert.labs.process import Process
-from culvert.vpns.base import underlay_address
-from culvert.vpns.ipsec import esp, espinudp
+from culvert.vpns.authoring import (
+    DataPath,
+    Host,
+    Lab,
+    LabError,
+    Missing,
+    Node,
+    OuterFlow,
+    Process,
+    TunnelVpn,
+    Variant,
+    VpnError,
+    underlay_address,
+)
+from culvert.vpns.ipsec import esp
 from culvert.vpns.ipsec import inner as ipsec_inner
 from culvert.vpns.ipsec import transforms as ipsec
 from culvert.vpns.ipsec.transforms import TRANSFORMS, Algorithm, Carriage
-from culvert.vpns.outer import OuterFlow
-from culvert.vpns.tunnel import TunnelVpn
-from culvert.vpns.variant import DataPath, Missing, Variant
 
 _ROUTE = "route"
 _TRANSPORT = "transport"
@@ -33,6 +39,15 @@ _SOURCES_SPI, _TARGETS_SPI = 0x1001, 0x1002
 _REQUEST = 1
 _FIRST, _PRIORITY = 1, 1000
 _UP, _DOWN = "xfrm/up", "xfrm/down"
+_HOLD = """
+import signal, socket, sys
+UDP_ENCAP, UDP_ENCAP_ESPINUDP = 100, 2  # linux/udp.h
+held = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+held.setsockopt(socket.IPPROTO_UDP, UDP_ENCAP, UDP_ENCAP_ESPINUDP)
+held.bind(("0.0.0.0", int(sys.argv[1])))
+print("bound", flush=True)
+signal.pause()
+"""
 _FACTS = {
     "key exchange": "none",
     "anti-replay": "off, because of manual keys (RFC 4303, section 3.3.3)",
@@ -46,9 +61,7 @@ class Xfrm(TunnelVpn):
 
     name = "xfrm"
     summary = "IPsec by the kernel, with manual keys"
-    variants: ClassVar[tuple[Variant, ...]] = tuple(
-        ipsec.variant(name, _FACTS) for name in TRANSFORMS
-    )
+    variants = tuple(ipsec.variant(name, _FACTS) for name in TRANSFORMS)
     cpu_attributable = False
     no_initiation = "it has no initiation: its keys are manual, and no handshake packet is sent"
     options: ClassVar[Mapping[str, str]] = {
@@ -128,12 +141,21 @@ class Xfrm(TunnelVpn):
     def _set(self, node: Node) -> None:
         ipsec_inner.hold(self.id, self.carriage, node, self.inner(node))
         if self.carriage.in_udp and node.name not in self._sockets:
-            self._sockets[node.name] = espinudp.hold(self.id, node)
+            self._sockets[node.name] = self._open_socket(node)
         try:
             self._run(node, _UP)
         except LabError as error:
             self._unset(node)
             raise VpnError(self.id, error.why, "see culvert doctor for this kernel") from error
+
+    def _open_socket(self, node: Node) -> Process:
+        """The socket on which the kernel receives ESP lives as long as this program."""
+        # -I -S: nothing but Python itself, which starts at once.
+        argv = [sys.executable, "-I", "-S", "-c", _HOLD, str(esp.NAT_PORT)]
+        process = node.daemon(argv, name="espinudp", capabilities=frozenset())
+        what = f"node {node.name} opened UDP port {esp.NAT_PORT} for ESP"
+        self.await_fact(lambda: "bound" in process.log_text(), process, what)
+        return process
 
     def _unset(self, node: Node) -> None:
         self._run(node, _DOWN, "-force", check=False)
@@ -142,7 +164,7 @@ class Xfrm(TunnelVpn):
             socket.stop()
 
     def _run(self, node: Node, path: str, *words: str, check: bool = True) -> None:
-        node.run([_ip(node), *words, "-batch", str(node.directory / path)], check=check)
+        ipsec_inner.ip(node, *words, "-batch", str(node.directory / path), check=check)
 
     # -- arguments of ip-xfrm ----------------------------------------------------------------------
 
@@ -213,7 +235,7 @@ class Xfrm(TunnelVpn):
         """In tunnel mode a policy selects packets only if a route sends them to the underlay."""
         if self.carriage.transport or self.carriage.route:
             return
-        printed = node.run([_ip(node), "route", "get", str(underlay_address(peer))]).stdout
+        printed = ipsec_inner.ip(node, "route", "get", str(underlay_address(peer))).stdout
         via = re.search(r" via \S+", printed)
         yield (
             f"route {what} {self.inner(peer).ip}/32{via[0] if via else ''} "
@@ -242,9 +264,7 @@ class Xfrm(TunnelVpn):
 
     def determine_data_path(self, node: Node) -> DataPath:
         """KERNEL if it holds security associations."""
-        counted = node.run([_ip(node), "xfrm", "state", "count"], check=False)
-        held = re.search(r"SAD count (\d+)", counted.stdout)
-        if held and int(held[1]):
+        if ipsec_inner.holds_associations(node):
             return DataPath.KERNEL
         raise VpnError(
             f"{self.id} on node {node.name}",
@@ -258,10 +278,6 @@ class Xfrm(TunnelVpn):
 
     def outer_length(self, inner_length: int) -> int | None:
         return self.carriage.outer_length(inner_length)
-
-
-def _ip(node: Node) -> str:
-    return node.require("ip", "apt-get install iproute2")
 
 
 def _key(algorithm: Algorithm) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ipaddress import IPv4Interface, IPv6Interface
 
-from culvert.labs.node import Node
+from culvert.vpns.authoring import Node
 
 PROGRAM = "nebula-cert"
 LIFETIME = "168h"

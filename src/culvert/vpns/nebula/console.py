@@ -17,7 +17,7 @@ from typing import Any
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
-from culvert.labs.node import Node
+from culvert.vpns.authoring import Node
 
 CLIENT = "ssh"
 PORT = 2222

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
 from ipaddress import IPv4Interface
-from typing import ClassVar
 
-from culvert.labs.base import Lab
-from culvert.labs.capability import Capability
-from culvert.labs.host import Host
-from culvert.labs.node import Node
-from culvert.labs.process import Process
-from culvert.topology.graph import SERVERS, Path, Role
-from culvert.vpns.base import underlay_address
-from culvert.vpns.facts import wait_for_device, wait_for_fact, wait_for_ping
-from culvert.vpns.nebula import certificates, console, program, settings
+from culvert.topology.graph import SERVERS
+from culvert.vpns.authoring import (
+    DIRECT,
+    Host,
+    Lab,
+    MeshVpn,
+    Node,
+    OuterPacket,
+    Path,
+    Policy,
+    Process,
+    Role,
+    Route,
+    Variant,
+    read_go_build,
+    underlay_address,
+    wait_for_device,
+    wait_for_ping,
+)
+from culvert.vpns.nebula import certificates, console, settings
 from culvert.vpns.nebula import packet as outer
-from culvert.vpns.nebula.program import PROGRAM
-from culvert.vpns.nebula.settings import CONFIG, DEVICE, PORT, Mesh, Server
+from culvert.vpns.nebula.settings import CONFIG, DEVICE, PORT, PROGRAM, Mesh, Server
 from culvert.vpns.nebula.state import Consoles
-from culvert.vpns.nebula.variants import CIPHERS, OPTIONS, RELAY, VARIANTS, chosen
-from culvert.vpns.outer import OuterPacket
-from culvert.vpns.policy import Policy
-from culvert.vpns.tundevice import TunDevice
-from culvert.vpns.variant import DIRECT, Missing, Route, Variant
+from culvert.vpns.nebula.variants import CIPHERS, OPTIONS, VARIANTS, chosen
 
 _MTU = 1300
 """Of the device, by default (tun.mtu)."""
@@ -32,16 +36,19 @@ _LISTENS = "SSH server is listening"
 """In the log after the tunnel's socket is bound and the device is up."""
 
 
-class Nebula(TunDevice):
+class Nebula(MeshVpn):
     """Members start without a tunnel; the first packet for another member makes one."""
 
     name = "nebula"
     summary = "Nebula (Noise, certificates), a mesh in user space, direct or by a relay"
-    variants: ClassVar[tuple[Variant, ...]] = VARIANTS
-    options: ClassVar[Mapping[str, str]] = OPTIONS
-    joins_together = True
+    variants = VARIANTS
+    options = OPTIONS
     role = "nebula"
-    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.NET_ADMIN})
+    programs = (PROGRAM, certificates.PROGRAM, console.CLIENT)
+    server_capabilities = None
+    direct = frozenset({"aes", "chacha"})
+    poll_s = 0.0002
+    """Its log and its console answer at once."""
     device = DEVICE
     port = PORT
     messages = outer.MESSAGES
@@ -52,16 +59,15 @@ class Nebula(TunDevice):
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(chosen(variant, options), options)
-        self.relayed = variant.name == RELAY
         self._consoles = Consoles()
 
-    def missing(self, host: Host) -> list[Missing]:
-        """Its programs, an SSH client for its console, and /dev/net/tun."""
-        return program.missing(host, self.id)
-
     def version(self, host: Host) -> str:
-        """Versions of the module and the compiler, or of the package."""
-        return program.version(host)
+        """Versions of the module and the compiler; of a package, what the program prints."""
+        program = self.program(host, PROGRAM)
+        build = read_go_build(host, program)
+        if build and build.version:
+            return f"{build.version} ({build.go})"
+        return host.run([program, "-version"]).stdout.strip().removeprefix("Version: ")
 
     def choose(self, lab: Lab) -> None:
         """The device, the port, and that of the consoles."""
@@ -75,14 +81,14 @@ class Nebula(TunDevice):
             [Server(each.role, self.inner(each).ip, underlay_address(each)) for each in servers],
             CIPHERS[self.variant.cipher],
             mtu=min(_MTU, self.lab.spec.mtu - (self.outer_length(0) or 0)),
-            only_relayed=self.relayed,
+            only_relayed=not self.claims_direct,
             device=self.device,
             port=self.port,
             console_port=self._consoles.port,
         )
         for node in (*servers, *self.lab.members):
             node.write(CONFIG, json.dumps(mesh.configuration(node), indent=1))
-        self._authority = certificates.Authority(self._lighthouse)
+        self._authority = certificates.Authority(self.control)
         for node in (*servers, *self.lab.members):
             self.certify(node)
 
@@ -93,13 +99,13 @@ class Nebula(TunDevice):
 
     def serve(self, server: Node) -> None:
         """Start a lighthouse or relay, which is ready when it listens."""
-        self._start(server)
+        self._launch(server)
         if server.role is not Role.CONTROL:
             self._await_registration(server)
 
-    def join(self, member: Node) -> None:
+    def start(self, member: Node) -> None:
         """Start it; others can reach it when the lighthouse has its address."""
-        process = self._start(member)
+        process = self._launch(member)
         wait_for_device(self.id, member, self.device, process, deadline_s=self.up_deadline_s)
         self._await_registration(member)
 
@@ -107,7 +113,7 @@ class Nebula(TunDevice):
         """Start the source if it does not run; up when a ping is answered."""
         source, target = self.lab.ends(path)
         if not self.processes[source.name]:
-            self.join(source)
+            self.start(source)
         (process,) = self.processes[source.name]
         address = self.inner(target).ip
         wait_for_ping(self.id, source, address, process, deadline_s=self.up_deadline_s)
@@ -123,11 +129,10 @@ class Nebula(TunDevice):
         self.certify(source)
         before = self._consoles.established(source, peer)
         self._consoles.reload(source)
-        wait_for_fact(
+        self.await_fact(
             lambda: self._consoles.has_another(source, peer, before),
-            vpn=self.id,
-            process=self.processes[source.name][0],
-            what=f"node {source.name} made a tunnel to {peer} with its new certificate",
+            self.processes[source.name][0],
+            f"node {source.name} made a tunnel to {peer} with its new certificate",
             deadline_s=self.rekey_deadline_s,
             poll_s=0.05,  # each is a request to the console
         )
@@ -141,33 +146,23 @@ class Nebula(TunDevice):
         source, target = self.lab.ends(path)
         return (source, str(self.inner(target).ip)), (target, str(self.inner(source).ip))
 
-    def _start(self, node: Node) -> Process:
-        argv = [program.require(node), "-config", str(node.directory / CONFIG)]
-        process = node.daemon(argv, name=PROGRAM, capabilities=self.capabilities)
-        self.processes[node.name].append(process)
-        self._await(
-            lambda: _LISTENS in process.log_text(), node, f"{PROGRAM} on node {node.name} listened"
-        )
+    def _launch(self, node: Node) -> Process:
+        process = self.launch(node, PROGRAM, "-config", str(node.directory / CONFIG))
+        what = f"{PROGRAM} on node {node.name} listened"
+        self.await_fact(lambda: _LISTENS in process.log_text(), process, what)
         return process
 
     def _await_registration(self, node: Node) -> None:
-        self._await(
-            lambda: self._consoles.has_registered(self._lighthouse, str(self.inner(node).ip)),
-            node,
-            f"the lighthouse (node {self._lighthouse.name}) had the address of node {node.name}",
-        )
-
-    def _await(self, fact: Callable[[], bool], node: Node, what: str) -> None:
         (process,) = self.processes[node.name]
-        wait_for_fact(fact, vpn=self.id, process=process, what=what, deadline_s=self.up_deadline_s)
+        self.await_fact(
+            lambda: self._consoles.has_registered(self.control, str(self.inner(node).ip)),
+            process,
+            f"the lighthouse (node {self.control.name}) had the address of node {node.name}",
+        )
 
     def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
         super()._stop_processes(node, grace_s=grace_s)
         self._consoles.close(node)
-
-    @property
-    def _lighthouse(self) -> Node:
-        return self.lab.of_role(Role.CONTROL)[0]
 
     # -- what the proof needs ----------------------------------------------------------------------
 
@@ -179,20 +174,20 @@ class Nebula(TunDevice):
         network = super().inner(self.lab.members[0]).network
         return IPv4Interface(f"{network[-2 - servers.index(node)]}/{network.prefixlen}")
 
-    def route(self, path: Path) -> Route:
-        del path
-        return Route(self.lab.of_role(Role.RELAY)[0].name) if self.relayed else DIRECT
-
     def determine_route(self, path: Path) -> Route:
-        """By the hostmaps of both ends: direct only if both send to an address of the other."""
-        ends = [self._consoles.established(*both) for both in self._both_ways(path)]
-        relays = [relay for end in ends if not end.remote for relay in end.relays]
-        names = {str(self.inner(each).ip): each.name for each in self.lab.of_role(Role.RELAY)}
-        return Route(names[relays[0]]) if relays else DIRECT
+        """Direct only if both ends send to an address of the other."""
+        source, target = self.lab.ends(path)
+        there, back = self.route_to(source, target), self.route_to(target, source)
+        return back if there == DIRECT else there
+
+    def route_to(self, node: Node, peer: Node) -> Route:
+        """By the node's hostmap."""
+        end = self._consoles.established(node, str(self.inner(peer).ip))
+        return DIRECT if end.remote or not end.relays else Route(self.relay.name)
 
     def outer_length(self, inner_length: int) -> int | None:
         """With a header and a tag, two of each through a relay."""
-        return outer.outer_length(inner_length, relayed=self.relayed)
+        return outer.outer_length(inner_length, relayed=not self.claims_direct)
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         """Noise's messages, direct or through a relay."""

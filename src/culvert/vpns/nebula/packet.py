@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from culvert.vpns.outer import OuterMessage, OuterPacket
+from culvert.vpns.authoring import OuterMessage, OuterPacket
 
 _IPV4_UDP = 28
 _HEADER = 16

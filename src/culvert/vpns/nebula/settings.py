@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import Any
 
-from culvert.labs.node import Node
-from culvert.topology.graph import SERVERS, Role
+from culvert.topology.graph import SERVERS
 from culvert.topology.ip import Address
-from culvert.vpns.base import Vpn, endpoint, underlay_address
-from culvert.vpns.facts import hang_up
+from culvert.vpns.authoring import Node, Policy, Role, Vpn, endpoint, hang_up, underlay_address
 from culvert.vpns.nebula import console
 from culvert.vpns.nebula.certificates import AUTHORITY, CERTIFICATE, KEY
 from culvert.vpns.nebula.state import Consoles
-from culvert.vpns.policy import Policy
 
+PROGRAM = "nebula"
 PORT = 4242
 DEVICE = "nebula0"
 CONFIG = "nebula/config.yml"

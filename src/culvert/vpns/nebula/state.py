@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from culvert.errors import VpnError
-from culvert.labs.node import Node
+from culvert.vpns.authoring import Node, VpnError
 from culvert.vpns.nebula.console import PORT, Console
 
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Final
 
 from culvert.errors import UsageError
-from culvert.topology.graph import Role
+from culvert.vpns.authoring import DataCipher, Role, Variant, kept_relayed
 from culvert.vpns.nebula.settings import PORT
-from culvert.vpns.variant import DataCipher, Variant, kept_relayed
 
 RELAY: Final = "relay"
 FALLBACK: Final = "fallback"
@@ -26,7 +25,7 @@ _ONLY_RELAYED = kept_relayed("lighthouse.remote_allow_list (only the servers' ad
 _AT_HAND = {"relay": "at hand, used while no direct path works (relay.relays)"}
 _DIRECT, _RELAYED = (Role.CONTROL,), (Role.CONTROL, Role.RELAY)
 
-VARIANTS = (
+VARIANTS: tuple[Variant, ...] = (
     Variant("aes", "direct, AES-GCM", _AES, DataCipher.AES, needs=_DIRECT),
     Variant("chacha", "direct, ChaCha20-Poly1305", _CHACHA, DataCipher.CHACHA20, needs=_DIRECT),
     Variant(

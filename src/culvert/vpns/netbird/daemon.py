@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from culvert.labs.node import Node
 from culvert.topology.ip import Address
+from culvert.vpns.authoring import Node
 from culvert.vpns.netbird.status import Status
 from culvert.vpns.parts.http import request_at_socket
 

@@ -12,16 +12,24 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import ClassVar
 
-from culvert.errors import VpnError
-from culvert.labs.base import Lab
-from culvert.labs.host import Host
-from culvert.labs.node import Node
-from culvert.topology.graph import Path, Role
-from culvert.vpns.base import underlay_address
-from culvert.vpns.facts import log_tail
-from culvert.vpns.mesh import AssigningMeshVpn
+from culvert.vpns.authoring import (
+    DIRECT,
+    AssigningMeshVpn,
+    Host,
+    Lab,
+    Node,
+    OuterFlow,
+    OuterPacket,
+    Path,
+    Policy,
+    Role,
+    Route,
+    Variant,
+    VpnError,
+    log_tail,
+    underlay_address,
+)
 from culvert.vpns.netbird import daemon
 from culvert.vpns.netbird import packet as outer
 from culvert.vpns.netbird import server as control_server
@@ -30,10 +38,7 @@ from culvert.vpns.netbird.policy import Rules
 from culvert.vpns.netbird.server import Account
 from culvert.vpns.netbird.status import PeerPath
 from culvert.vpns.netbird.variants import MTU, VARIANTS, Ports
-from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.parts.http import answers
-from culvert.vpns.policy import Policy
-from culvert.vpns.variant import DIRECT, Route, Variant
 from culvert.vpns.wireguard import packet as wire
 
 _SSH_CONFIG = "/etc/ssh/ssh_config.d"
@@ -47,7 +52,7 @@ class NetBird(AssigningMeshVpn):
 
     name = "netbird"
     summary = "NetBird: a mesh of WireGuard in user space with ICE, signal server and relay"
-    variants: ClassVar[tuple[Variant, ...]] = VARIANTS
+    variants = VARIANTS
     role = "netbird"
     programs = ("netbird", "netbird-server", "netbird-relay", "curl", "ping")
     firewall_tables = frozenset({daemon.FIREWALL_TABLE})

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import cycle
 
+from culvert.vpns.authoring import OuterFlow, OuterPacket
 from culvert.vpns.netbird.variants import LEGACY, Ports
-from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.wireguard import packet as wire
 
 _TCP, _UDP = 6, 17

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from ipaddress import IPv4Address
 
-from culvert.errors import VpnError
+from culvert.vpns.authoring import Permit, Policy, VpnError
 from culvert.vpns.netbird.server import OTHER_VERSION, Account, text_of
-from culvert.vpns.policy import Permit, Policy
 
 _EVERYBODY = "All"
 """The group that each account has."""

@@ -14,10 +14,8 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Network
 from typing import Any
 
-from culvert.errors import VpnError
-from culvert.labs.node import Node
 from culvert.topology.ip import Address
-from culvert.vpns.base import endpoint
+from culvert.vpns.authoring import Node, VpnError, endpoint
 from culvert.vpns.netbird.variants import Ports
 from culvert.vpns.parts.http import request
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
-from culvert.errors import VpnError
+from culvert.vpns.authoring import VpnError
 
 _CONNECTED = "Connected"
 

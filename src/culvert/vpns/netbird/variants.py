@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from culvert.topology.graph import Role
+from culvert.vpns.authoring import DataCipher, Role, Variant, kept_relayed
 from culvert.vpns.parts import taken
-from culvert.vpns.variant import DataCipher, Variant, kept_relayed
 
 LEGACY = 33073
 """TCP: the control server listens there too, for old members; no setting changes it."""
@@ -43,7 +42,7 @@ def _variant(name: str, summary: str, transport: str, relayed_by: str = "") -> V
     return Variant(name, summary, facts, cipher=DataCipher.CHACHA20, needs=_NEEDS)
 
 
-VARIANTS = (
+VARIANTS: tuple[Variant, ...] = (
     _variant("direct", "a path found by ICE", transport=f"UDP {Ports.member}"),
     _variant(
         "relay",

@@ -10,29 +10,35 @@ from __future__ import annotations
 
 import secrets
 from ipaddress import IPv4Interface
-from typing import ClassVar
+from socket import IPPROTO_TCP, IPPROTO_UDP
 
-from culvert.errors import VpnError
-from culvert.labs.base import Lab
-from culvert.labs.capability import Capability
-from culvert.labs.host import Host
-from culvert.labs.node import Node
-from culvert.topology.graph import Path
-from culvert.vpns.base import ONLY_IPV4, underlay_address
-from culvert.vpns.facts import path_of_device
-from culvert.vpns.netmaker import peers
+from culvert.vpns.authoring import (
+    DIRECT,
+    ONLY_IPV4,
+    Capability,
+    DataPath,
+    Host,
+    Lab,
+    Node,
+    OuterFlow,
+    OuterPacket,
+    Path,
+    Route,
+    Variant,
+    VpnError,
+    package_version,
+    path_of_device,
+    read_go_build,
+    underlay_address,
+)
 from culvert.vpns.netmaker import server as control_server
 from culvert.vpns.netmaker.firewall import LeavesTables
 from culvert.vpns.netmaker.server import Account
 from culvert.vpns.netmaker.variants import MTU, VARIANTS, Ports
-from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
-from culvert.vpns.tundevice import UDP
-from culvert.vpns.variant import DIRECT, DataPath, Route, Variant
-from culvert.vpns.versions import package_version, read_go_build
 from culvert.vpns.wireguard import packet as wire
+from culvert.vpns.wireguard.control import ControlTool
 
-_TCP = 6
 _DIRECTORY = "netmaker"
 _JOINED, _CONFIGURED = "RECEIVED JoinHostToNetwork", "adding addresses to netmaker interface"
 
@@ -42,12 +48,10 @@ class Netmaker(LeavesTables):
 
     name = "netmaker"
     summary = "Netmaker: a mesh of WireGuard, configured by a control server"
-    variants: ClassVar[tuple[Variant, ...]] = VARIANTS
+    variants = VARIANTS
     role = "netmaker"
     underlays = ONLY_IPV4
-    server_capabilities: ClassVar[frozenset[Capability] | None] = frozenset(
-        {Capability.NET_BIND_SERVICE}
-    )
+    server_capabilities = frozenset({Capability.NET_BIND_SERVICE})
     """Members find the server at port 443."""
     programs = (
         *("netclient", "netmaker", "mosquitto", "mosquitto_passwd"),
@@ -150,9 +154,9 @@ class Netmaker(LeavesTables):
     def rekey(self, path: Path) -> None:
         """Wait until WireGuard renews its keys, 120 s after the last handshake."""
         source, target = self.lab.ends(path)
-        before = self._peer(source, target).handshake
+        before = self._last_handshake(source, target)
         self.await_fact(
-            lambda: self._peer(source, target).handshake != before,
+            lambda: self._last_handshake(source, target) != before,
             self.processes[source.name][-1],
             f"node {source.name} renewed its keys",
             deadline_s=self.rekey_deadline_s,
@@ -160,16 +164,15 @@ class Netmaker(LeavesTables):
 
     def route_to(self, node: Node, peer: Node) -> Route:
         """Direct, once WireGuard had a handshake with it."""
-        self._peer(node, peer)
+        self._last_handshake(node, peer)
         return DIRECT
 
-    def _peer(self, node: Node, peer: Node) -> peers.Peer:
-        shown = node.run([self.program(node, "wg"), "show", self.device, "dump"], check=False)
-        found = peers.carrier(shown.stdout, self.inner(peer).ip)
-        if found is None:
+    def _last_handshake(self, node: Node, peer: Node) -> int:
+        found = ControlTool(self.device).carrier(node, self.inner(peer).ip)
+        if found is None or not found.last_handshake_ns:
             where = f"{self.id} on node {node.name}"
             raise VpnError(where, f"it had no handshake with node {peer.name}", "see its log")
-        return found
+        return found.last_handshake_ns
 
     @property
     def data_path(self) -> DataPath:
@@ -180,8 +183,8 @@ class Netmaker(LeavesTables):
     @property
     def outer_flow(self) -> OuterFlow | None:
         """WireGuard's, and what goes to the control server."""
-        servers = OuterFlow(_TCP, frozenset({self._ports.tls, self._ports.broker}))
-        return OuterFlow(UDP, frozenset({self.port}), (servers,))
+        servers = OuterFlow(IPPROTO_TCP, frozenset({self._ports.tls, self._ports.broker}))
+        return OuterFlow(IPPROTO_UDP, frozenset({self.port}), (servers,))
 
     def determine_data_path(self, node: Node) -> DataPath:
         """From the kind of the interface."""
@@ -192,4 +195,4 @@ class Netmaker(LeavesTables):
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         """WireGuard's, and what goes to the control server."""
-        return packet.protocol == _TCP or wire.is_handshake(packet)
+        return packet.protocol == IPPROTO_TCP or wire.is_handshake(packet)

@@ -5,13 +5,16 @@ Those that a member had before are not netclient's and stay.
 
 from __future__ import annotations
 
-from culvert.errors import NotPossible
-from culvert.labs.base import Lab
-from culvert.labs.node import Node
-from culvert.topology.graph import Role
-from culvert.vpns.mesh import AssigningMeshVpn
-from culvert.vpns.policy import Policy
-from culvert.vpns.variant import LEAVE_OUT, Variant
+from culvert.vpns.authoring import (
+    LEAVE_OUT,
+    AssigningMeshVpn,
+    Lab,
+    Node,
+    NotPossible,
+    Policy,
+    Role,
+    Variant,
+)
 
 _TABLES = frozenset({"inet filter", "inet nat"})
 

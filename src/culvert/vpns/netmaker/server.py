@@ -10,10 +10,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from culvert.errors import VpnError
-from culvert.labs.node import Node
 from culvert.topology.ip import Address
-from culvert.vpns.base import endpoint
+from culvert.vpns.authoring import Node, VpnError, endpoint
 from culvert.vpns.netmaker.variants import Ports
 from culvert.vpns.parts.http import request
 

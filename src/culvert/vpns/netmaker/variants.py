@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from culvert.topology.graph import Role
+from culvert.vpns.authoring import DataCipher, Role, Variant
 from culvert.vpns.parts import taken
-from culvert.vpns.variant import DataCipher, Variant
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class Ports(taken.Ports):
 
 MTU = 1420
 """netclient's default."""
-VARIANTS = (
+VARIANTS: tuple[Variant, ...] = (
     Variant(
         "netmaker",
         "direct; the free edition has no relay that starts by itself",

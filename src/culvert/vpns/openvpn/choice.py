@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from culvert.vpns.authoring import Variant
 from culvert.vpns.openvpn import config, settings
 from culvert.vpns.openvpn.config import PORT, Cipher, Transport
 from culvert.vpns.openvpn.packet import Framing
-from culvert.vpns.variant import Variant
 
 PSK = "psk"
 RENEG = "reneg"

@@ -10,8 +10,8 @@ from ipaddress import IPv4Interface, IPv6Interface
 from pathlib import Path
 
 from culvert.topology.ip import Address
+from culvert.vpns.authoring import DataCipher
 from culvert.vpns.openvpn.settings import DEFAULTS, Settings
-from culvert.vpns.variant import DataCipher
 
 DEVICE = "tun0"
 PORT = 1194

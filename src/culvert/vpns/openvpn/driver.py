@@ -7,19 +7,26 @@ the kernel is disabled except for the variants dco-..., because it makes a diffe
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar
 
-from culvert.errors import NotPossible
-from culvert.labs.base import Lab
-from culvert.labs.capability import Capability
-from culvert.labs.host import Host
-from culvert.labs.node import Node
-from culvert.labs.process import Process
-from culvert.topology.graph import Path
-from culvert.vpns.base import underlay_address
-from culvert.vpns.facts import path_of_device, wait_for_fact
+from culvert.vpns.authoring import (
+    LEAVE_OUT,
+    Capability,
+    DataPath,
+    Host,
+    Lab,
+    Missing,
+    Node,
+    NotPossible,
+    OuterFlow,
+    OuterPacket,
+    Path,
+    Process,
+    TunnelVpn,
+    Variant,
+    path_of_device,
+    underlay_address,
+)
 from culvert.vpns.openvpn import config
 from culvert.vpns.openvpn import packet as wire
 from culvert.vpns.openvpn import program as openvpn_program
@@ -28,10 +35,7 @@ from culvert.vpns.openvpn.config import DEVICE, PORT, Transport
 from culvert.vpns.openvpn.management import Management
 from culvert.vpns.openvpn.requirements import INSTALL, missing_parts
 from culvert.vpns.openvpn.up import STATE_WAIT_S, Arrival, socket_of
-from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
-from culvert.vpns.tunnel import TunnelVpn
-from culvert.vpns.variant import LEAVE_OUT, DataPath, Missing, Variant
 from culvert.waiting import wait_until
 
 _LISTENS = re.compile(r"UDPv4 link remote:|Listening for incoming TCP connection")
@@ -47,9 +51,9 @@ class OpenVpn(TunnelVpn):
     name = "openvpn"
     summary = "OpenVPN 2, in user space or with its data channel in the kernel"
     variants = VARIANTS
-    options: ClassVar[Mapping[str, str]] = OPTIONS
+    options = OPTIONS
     role = "openvpn"
-    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.NET_ADMIN})
+    capabilities = frozenset({Capability.NET_ADMIN})
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
@@ -149,13 +153,8 @@ class OpenVpn(TunnelVpn):
         process = self._start(target)
         if self.choice.static_key:
             # It reports CONNECTED only after the client's first packet.
-            wait_for_fact(
-                lambda: _LISTENS.search(process.log_text()) is not None,
-                vpn=self.id,
-                process=process,
-                what=f"openvpn on node {target.name} listened on port {self.port}",
-                deadline_s=self.up_deadline_s,
-            )
+            what = f"openvpn on node {target.name} listened on port {self.port}"
+            self.await_fact(lambda: _LISTENS.search(process.log_text()), process, what)
         else:
             what = f"openvpn on node {target.name} was ready for clients"
             self._arrival.connected(target, process, what)
@@ -208,13 +207,8 @@ class OpenVpn(TunnelVpn):
             return
         with Management(self.target, socket_of(self.target)) as management:
             management.send(f"kill {client.name}")
-            wait_for_fact(
-                answer,
-                vpn=self.id,
-                process=server,
-                what=f"the server on node {self.target.name} forgot its client",
-                deadline_s=self.up_deadline_s,
-            )
+            what = f"the server on node {self.target.name} forgot its client"
+            self.await_fact(answer, server, what)
 
     def crash(self, node: Node) -> None:
         """With a static key it waits until a second after the client's start, see leave()."""
@@ -241,13 +235,8 @@ class OpenVpn(TunnelVpn):
         with Management(source, socket_of(source)) as management:
             management.send("hold on")  # otherwise it waits a second before it reconnects
             management.send("signal SIGUSR1")
-            wait_for_fact(
-                holds,
-                vpn=self.id,
-                process=process,
-                what=f"openvpn on node {source.name} closed its connection",
-                deadline_s=self.up_deadline_s,
-            )
+            what = f"openvpn on node {source.name} closed its connection"
+            self.await_fact(holds, process, what)
 
     def resume(self, path: Path) -> None:
         """Release the client's hold; up when it reports that it is connected."""
@@ -267,11 +256,10 @@ class OpenVpn(TunnelVpn):
         source = self.source_of(path)
         (process,) = self.processes[source.name]
         before = _agreed_keys(process)
-        wait_for_fact(
+        self.await_fact(
             lambda: _agreed_keys(process) > before,
-            vpn=self.id,
-            process=process,
-            what=f"node {source.name} renewed its keys",
+            process,
+            f"node {source.name} renewed its keys",
             deadline_s=self.rekey_deadline_s,
         )
 
@@ -282,18 +270,12 @@ class OpenVpn(TunnelVpn):
             node.del_link(self.device)
 
     def _start(self, node: Node) -> Process:
-        process = node.daemon(
-            [self._program(node), "--config", str(node.directory / "openvpn/config")],
-            name="openvpn",
-            capabilities=self.capabilities,
-        )
-        self.processes[node.name].append(process)
-        return process
+        config_file = str(node.directory / "openvpn/config")
+        return self.start_process(node, [self._program(node), "--config", config_file], "openvpn")
 
     @property
     def _arrival(self) -> Arrival:
-        servers = self.processes[self.target.name]
-        return Arrival(self.id, self.up_deadline_s, servers, self.device)
+        return Arrival(self, self.processes[self.target.name])
 
     # -- what the proof needs ----------------------------------------------------------------------
 

@@ -17,8 +17,9 @@ import tempfile
 from pathlib import Path
 
 from culvert.debian import Archive, version_numbers
-from culvert.errors import CulvertError, NotPossible
+from culvert.errors import CulvertError
 from culvert.labs.netns.this_machine import ThisMachine
+from culvert.vpns.authoring import NotPossible
 from culvert.vpns.openvpn.program import BESIDE, IN_TREE, drives
 
 PACKAGE = "openvpn"

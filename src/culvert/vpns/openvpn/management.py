@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from culvert.labs.node import Node
+from culvert.vpns.authoring import Node
 
 SOCKET_PATH_MAX = 107
 """Bytes of a unix socket's path (sun_path of 108 with its zero byte)."""

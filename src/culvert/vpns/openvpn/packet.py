@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from enum import Enum, IntEnum
 
-from culvert.vpns.outer import OuterMessage, OuterPacket
+from culvert.vpns.authoring import OuterMessage, OuterPacket
 
 UDP = 17
 TCP = 6

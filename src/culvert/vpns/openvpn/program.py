@@ -6,10 +6,9 @@ import re
 from functools import cache
 from pathlib import PurePath
 
-from culvert.errors import CulvertError, VpnError
-from culvert.labs.host import Host
+from culvert.errors import CulvertError
+from culvert.vpns.authoring import Host, VpnError, package_version
 from culvert.vpns.openvpn.config import Dialect
-from culvert.vpns.versions import package_version
 
 _OWN = re.compile(r"OpenVPN ((\d+)\.(\d+)\S*)")
 _LIBRARY = re.compile(r"library versions: ([^,\n]+)")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from culvert.labs.host import Host
-from culvert.vpns.facts import missing_tun
+from culvert.vpns.authoring import Host, Missing, missing_tun
 from culvert.vpns.openvpn import program as openvpn_program
 from culvert.vpns.openvpn import settings
 from culvert.vpns.openvpn.choice import PSK, RENEG, Choice
 from culvert.vpns.openvpn.config import Transport
-from culvert.vpns.variant import Missing
 
 _NAME = "openvpn"
 INSTALL = f"culvert install {_NAME}"

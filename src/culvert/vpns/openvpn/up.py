@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from culvert.errors import VpnError
-from culvert.labs.node import Node
-from culvert.labs.process import Process
-from culvert.vpns.facts import wait_for_device, wait_for_fact, wait_for_ping
+from culvert.vpns.authoring import (
+    Node,
+    Process,
+    Vpn,
+    VpnError,
+    wait_for_device,
+    wait_for_ping,
+)
 from culvert.vpns.openvpn.management import SOCKET_PATH_MAX, Management, ManagementState
 
 STATE_WAIT_S = 0.02
@@ -24,10 +28,8 @@ _DATA_KEYS = re.compile(r"Data Channel: cipher")
 class Arrival:
     """``servers`` are the server's processes, whose logs show why a client is rejected."""
 
-    vpn: str
-    deadline_s: float
+    vpn: Vpn
     servers: Sequence[Process]
-    device: str
 
     def connected(self, node: Node, process: Process, what: str, *, release: bool = False) -> None:
         """Wait until it reports that it is connected; ``release``: end its hold first."""
@@ -43,12 +45,10 @@ class Arrival:
                     return False
                 return True
 
-            wait_for_fact(
+            self.vpn.await_fact(
                 connected,
-                vpn=self.vpn,
-                process=process,
-                what=what,
-                deadline_s=self.deadline_s,
+                process,
+                what,
                 evidence=lambda: f"its state is {management.latest}; {self._server_log()}",
             )
 
@@ -64,21 +64,16 @@ class Arrival:
             now = self.data_channels(client)
             return all(after > earlier for after, earlier in zip(now, before, strict=True))
 
-        wait_for_fact(
-            both,
-            vpn=self.vpn,
-            process=client,
-            what="both ends had the keys of the data channel",
-            deadline_s=self.deadline_s,
-            evidence=self._server_log,
-        )
+        what = "both ends had the keys of the data channel"
+        self.vpn.await_fact(both, client, what, evidence=self._server_log)
 
     def answered(self, source: Node, process: Process, peer: IPv4Address) -> None:
         """Wait until a ping through the tunnel is answered."""
 
-        wait_for_device(self.vpn, source, self.device, process, deadline_s=self.deadline_s)
+        vpn, deadline_s = self.vpn.id, self.vpn.up_deadline_s
+        wait_for_device(vpn, source, self.vpn.interface(source), process, deadline_s=deadline_s)
         try:
-            wait_for_ping(self.vpn, source, peer, process, deadline_s=self.deadline_s)
+            wait_for_ping(vpn, source, peer, process, deadline_s=deadline_s)
         except VpnError as error:
             raise VpnError(
                 error.what, f"{error.why}; {self._server_log()}", error.remedy
@@ -89,7 +84,7 @@ class Arrival:
         none."""
         if state is not None and state.name == "RECONNECTING" and state.detail != _DROPPED:
             raise VpnError(
-                self.vpn,
+                self.vpn.id,
                 f"openvpn on node {node.name} failed and reconnects: {state.detail}; "
                 f"its log ends: {_end(process)}; {self._server_log()}",
                 "see both logs for a TLS or authentication error",

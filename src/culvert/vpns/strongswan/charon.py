@@ -6,16 +6,23 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from culvert.errors import DeadlineExceeded, VpnError
-from culvert.labs.capability import Capability
-from culvert.labs.host import Completed, Host
-from culvert.labs.node import Node
-from culvert.labs.process import Process
-from culvert.vpns.facts import accepts, missing_tun, wait_for_fact
+from culvert.errors import DeadlineExceeded
+from culvert.vpns.authoring import (
+    Capability,
+    Completed,
+    Host,
+    Missing,
+    Node,
+    Process,
+    Vpn,
+    VpnError,
+    accepts,
+    log_tail,
+    missing_tun,
+    package_version,
+)
 from culvert.vpns.ipsec import inner as ipsec_inner
 from culvert.vpns.strongswan.config import VICI
-from culvert.vpns.variant import Missing
-from culvert.vpns.versions import package_version
 
 _NAME = "strongswan"
 INSTALL = f"culvert install {_NAME}"
@@ -64,38 +71,25 @@ def program(host: Host, name: str) -> str:
 
 @dataclass(frozen=True)
 class Charon:
-    """A charon on a node; errors name ``vpn``."""
+    """A VPN's charon on a node."""
 
-    vpn: str
+    vpn: Vpn
     node: Node
     process: Process
-    deadline_s: float
 
     @classmethod
-    def start(cls, vpn: str, node: Node, deadline_s: float, running: list[Process]) -> Charon:
-        """Start it with the node's configuration; ready when it listens. It is added to ``running``
-        at once, so that the caller can stop it."""
+    def start(cls, vpn: Vpn, node: Node) -> Charon:
+        """Start it with the node's configuration; ready when it listens."""
         node.remove(VICI)  # left by a charon that was killed
-        process = node.daemon(
-            [program(node, _DAEMON)],
-            name="charon",
-            env=_environment(node),
-            capabilities=CAPABILITIES,
-        )
-        running.append(process)
-        started = cls(vpn, node, process, deadline_s)
+        daemon = program(node, _DAEMON)
+        process = vpn.start_process(node, [daemon], "charon", _environment(node))
+        started = cls(vpn, node, process)
         started.wait(lambda: accepts(node, VICI), f"listened at {VICI}")
         return started
 
     def wait(self, fact: Callable[[], bool], what: str) -> None:
         """Wait until a fact is true; ``what`` describes it as an action of charon."""
-        wait_for_fact(
-            fact,
-            vpn=self.vpn,
-            process=self.process,
-            what=f"charon on node {self.node.name} {what}",
-            deadline_s=self.deadline_s,
-        )
+        self.vpn.await_fact(fact, self.process, f"charon on node {self.node.name} {what}")
 
     def command(self, words: Sequence[str], what: str) -> Completed:
         """Run swanctl; ``what`` is its purpose. Raises VpnError if charon refuses or does not
@@ -105,13 +99,13 @@ class Charon:
             done = self.node.run(
                 [program(self.node, _CONTROL), *words, "--uri", f"unix://{VICI}"],
                 env=_environment(self.node),
-                timeout_s=self.deadline_s + 1,
+                timeout_s=self.vpn.up_deadline_s + 1,
                 check=False,
             )
         except DeadlineExceeded as error:
             raise VpnError(
-                self.vpn,
-                f"{where} did not {what}: {error.why}; its log ends: {_log_end(self.process)}",
+                self.vpn.id,
+                f"{where} did not {what}: {error.why}{log_tail(self.process)}",
                 "check whether the underlay carries UDP ports 500 and 4500, and see the log",
             ) from error
         if done.returncode == 0:
@@ -120,9 +114,8 @@ class Charon:
         alive = "" if self.process.alive() else f" (it ended with code {code})"
         printed = (done.stdout + done.stderr).strip().splitlines()[-1:]
         raise VpnError(
-            self.vpn,
-            f"{where} could not {what}{alive}: {' '.join(printed)}; "
-            f"its log ends: {_log_end(self.process)}",
+            self.vpn.id,
+            f"{where} could not {what}{alive}: {' '.join(printed)}{log_tail(self.process)}",
             "see the log of each node for what the other refused",
         )
 
@@ -141,8 +134,3 @@ def sweep(node: Node) -> None:
 def _environment(node: Node) -> dict[str, str]:
     directory = node.directory / "strongswan"
     return {"STRONGSWAN_CONF": str(directory / "strongswan.conf"), "SWANCTL_DIR": str(directory)}
-
-
-def _log_end(process: Process) -> str:
-    lines = [line.strip() for line in process.log_text().splitlines() if line.strip()]
-    return " | ".join(lines[-5:]) or "nothing"

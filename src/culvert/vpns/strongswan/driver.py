@@ -8,7 +8,6 @@ option +route requests one: policies select packets by their inner addresses.
 from __future__ import annotations
 
 import math
-import re
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -16,25 +15,30 @@ from dataclasses import replace
 from ipaddress import IPv4Interface
 from typing import ClassVar
 
-from culvert.errors import NotPossible, VpnError
-from culvert.labs.base import Lab
-from culvert.labs.capability import Capability
-from culvert.labs.host import Host
-from culvert.labs.node import Node
-from culvert.topology.graph import Path
-from culvert.vpns.base import underlay_address
+from culvert.vpns.authoring import (
+    DataPath,
+    Host,
+    Lab,
+    Missing,
+    Node,
+    NotPossible,
+    OuterFlow,
+    OuterPacket,
+    Path,
+    TunnelVpn,
+    Variant,
+    VpnError,
+    underlay_address,
+)
 from culvert.vpns.ipsec import esp
 from culvert.vpns.ipsec import inner as ipsec_inner
 from culvert.vpns.ipsec import transforms as ipsec
 from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage, Transform
-from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.strongswan import charon as strongswan_charon
 from culvert.vpns.strongswan import config as strongswan_config
 from culvert.vpns.strongswan.charon import Charon
 from culvert.vpns.strongswan.config import CONNECTION, IKE_PROPOSAL, IkeConnection, IkeEnd, Upkeep
-from culvert.vpns.tunnel import TunnelVpn
-from culvert.vpns.variant import DataPath, Missing, Variant
 
 DEVICE = "ipsec0"
 """The tun device of kernel-libipsec."""
@@ -84,7 +88,7 @@ class StrongSwan(TunnelVpn):
     listed_with = (_KERNEL,)
     tables = frozenset({"220"})
     role = "strongswan"
-    capabilities: ClassVar[frozenset[Capability]] = strongswan_charon.CAPABILITIES
+    capabilities = strongswan_charon.CAPABILITIES
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
@@ -245,12 +249,12 @@ class StrongSwan(TunnelVpn):
 
     def _charon(self, node: Node) -> Charon:
         (process,) = self.processes[node.name]
-        return Charon(self.id, node, process, self.up_deadline_s)
+        return Charon(self, node, process)
 
     def _start(self, node: Node) -> None:
         if self.in_kernel:
             ipsec_inner.hold(self.id, self.carriage, node, self.inner(node))
-        charon = Charon.start(self.id, node, self.up_deadline_s, self.processes[node.name])
+        charon = Charon.start(self, node)
         if not self.in_kernel:
             charon.wait(lambda: node.link(DEVICE) is not None, f"made {DEVICE}")
             # /32, so that only charon's route leads to the peer.
@@ -272,13 +276,7 @@ class StrongSwan(TunnelVpn):
     def determine_data_path(self, node: Node) -> DataPath:
         """KERNEL if it holds security associations; USER if it holds none and ipsec0 is a tun
         device."""
-        counted = node.run(
-            [strongswan_charon.program(node, "ip"), "xfrm", "state", "count"], check=False
-        )
-        held = re.search(
-            r"SAD count (\d+)", counted.stdout
-        )  # a kernel without XFRM prints no count
-        if held and int(held[1]):
+        if ipsec_inner.holds_associations(node):
             return DataPath.KERNEL
         link = node.link(DEVICE)
         if link is not None and link.kind == "tun":

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from ipaddress import IPv4Address
 from typing import ClassVar
 
-from culvert.errors import VpnError
-from culvert.labs.node import Node
+from culvert.vpns.authoring import Node, VpnError
 from culvert.vpns.wireguard import tool as wg_tool
 from culvert.vpns.wireguard import uapi
 from culvert.vpns.wireguard.uapi import DeviceState, Pair, PeerState

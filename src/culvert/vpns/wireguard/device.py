@@ -5,12 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from culvert.errors import LabError, NotPossible, VpnError
-from culvert.labs.host import Host
-from culvert.labs.node import Node
-from culvert.labs.process import Process
-from culvert.vpns.facts import missing_from_kernel, missing_tun
-from culvert.vpns.variant import DataPath, Missing
+from culvert.vpns.authoring import (
+    DataPath,
+    Host,
+    LabError,
+    Missing,
+    Node,
+    Process,
+    Vpn,
+    VpnError,
+    missing_from_kernel,
+    missing_tun,
+)
 from culvert.vpns.wireguard import program as wireguard_program
 from culvert.vpns.wireguard import tool as wg_tool
 from culvert.vpns.wireguard.control import Control, ControlSocket, ControlTool
@@ -18,12 +24,12 @@ from culvert.vpns.wireguard.program import PROGRAM
 
 
 class Device(ABC):
-    """A device of one name on any node; ``vpn`` is the id of its VPN, for errors."""
+    """A device of one name on any node."""
 
     control: Control
     data_path: ClassVar[DataPath]
 
-    def __init__(self, vpn: str, name: str) -> None:
+    def __init__(self, vpn: Vpn, name: str) -> None:
         self.vpn = vpn
         self.name = name
 
@@ -42,11 +48,7 @@ class Device(ABC):
 
     @abstractmethod
     def create(self, node: Node) -> Process | None:
-        """Create it, down; returns the program that serves it, which has been started."""
-
-    def await_answer(self, node: Node, process: Process, *, deadline_s: float) -> None:
-        """Return when its program can be configured; raises VpnError."""
-        del node, process, deadline_s
+        """Create it, down; returns the program that serves it, which can be configured."""
 
     @abstractmethod
     def remove(self, node: Node) -> None:
@@ -58,7 +60,7 @@ class KernelDevice(Device):
 
     data_path = DataPath.KERNEL
 
-    def __init__(self, vpn: str, name: str) -> None:
+    def __init__(self, vpn: Vpn, name: str) -> None:
         super().__init__(vpn, name)
         self.control = ControlTool(name)
 
@@ -66,7 +68,7 @@ class KernelDevice(Device):
         """The kernel's WireGuard, and its tool."""
         missing = missing_from_kernel(host, "wireguard", "WireGuard in the kernel")
         if host.find(wg_tool.PROGRAM) is None:
-            missing.append(Missing.to_install(wg_tool.PROGRAM, self.vpn))
+            missing.append(Missing.to_install(wg_tool.PROGRAM, self.vpn.id))
         return missing
 
     def version(self, host: Host) -> str:
@@ -77,7 +79,7 @@ class KernelDevice(Device):
         try:
             node.add_link(self.name, "wireguard")
         except LabError as error:
-            raise VpnError(self.vpn, error.why, error.remedy) from error
+            raise VpnError(self.vpn.id, error.why, error.remedy) from error
 
     def remove(self, node: Node) -> None:
         link = node.link(self.name)
@@ -91,7 +93,7 @@ class ProgramDevice(Device):
     data_path = DataPath.USER
     control: ControlSocket
 
-    def __init__(self, vpn: str, name: str, *, distributions: bool) -> None:
+    def __init__(self, vpn: Vpn, name: str, *, distributions: bool) -> None:
         super().__init__(vpn, name)
         self.control = ControlSocket(name)
         self._find = wireguard_program.distributions if distributions else wireguard_program.current
@@ -99,7 +101,7 @@ class ProgramDevice(Device):
     def missing(self, host: Host) -> list[Missing]:
         missing = missing_tun(host)
         if self._find(host) is None:
-            missing.insert(0, Missing.to_install(f"{PROGRAM} for {self.vpn}", self.vpn))
+            missing.insert(0, Missing.to_install(f"{PROGRAM} for {self.vpn.id}", self.vpn.id))
         return missing
 
     def version(self, host: Host) -> str:
@@ -108,20 +110,11 @@ class ProgramDevice(Device):
 
     def create(self, node: Node) -> Process:
         """Start the program, which creates it."""
-        return wireguard_program.spawn(node, self._installed(node), self.name)
-
-    def await_answer(self, node: Node, process: Process, *, deadline_s: float) -> None:
-        """Return when the program answers on its socket."""
-        wireguard_program.await_answer(
-            node, process, self.control, vpn=self.vpn, deadline_s=deadline_s
-        )
+        return wireguard_program.start(self.vpn, node, self._installed(node), self.name)
 
     def remove(self, node: Node) -> None:
         """The socket, which wireguard-go leaves if it was killed."""
         node.remove(self.control.path)
 
     def _installed(self, host: Host) -> str:
-        program = self._find(host)
-        if program is None:
-            raise NotPossible(self.vpn, f"{PROGRAM} is missing", f"culvert install {self.vpn}")
-        return program
+        return wireguard_program.require(self.vpn, self._find(host))

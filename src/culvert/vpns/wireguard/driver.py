@@ -5,25 +5,31 @@ In user space it has a tun device, in the kernel a device of its own kind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from ipaddress import ip_network
-from typing import ClassVar
 
-from culvert.errors import VpnError
-from culvert.labs.base import Lab
-from culvert.labs.capability import Capability
-from culvert.labs.host import Host
-from culvert.labs.node import Node
-from culvert.labs.process import Process
-from culvert.topology.graph import Path
 from culvert.topology.ip import Interface
 from culvert.topology.shapes import Shape
-from culvert.vpns.base import endpoint, underlay_address
-from culvert.vpns.facts import path_of_device, wait_for_fact
-from culvert.vpns.outer import OuterFlow, OuterPacket
+from culvert.vpns.authoring import (
+    DIRECT,
+    DataPath,
+    Host,
+    Lab,
+    Missing,
+    Node,
+    OuterFlow,
+    OuterPacket,
+    Path,
+    Process,
+    Route,
+    TunnelVpn,
+    Variant,
+    VpnError,
+    endpoint,
+    path_of_device,
+    underlay_address,
+)
 from culvert.vpns.parts.forwarding import Forwarding
-from culvert.vpns.tunnel import TunnelVpn
-from culvert.vpns.variant import DIRECT, DataPath, Missing, Route, Variant
 from culvert.vpns.wireguard import packet as wire
 from culvert.vpns.wireguard import program as wireguard_program
 from culvert.vpns.wireguard import uapi
@@ -61,12 +67,12 @@ class WireGuard(TunnelVpn):
 
     name = "wireguard"
     summary = "WireGuard, by the kernel or in user space (wireguard-go)"
-    variants: ClassVar[tuple[Variant, ...]] = VARIANTS
-    options: ClassVar[Mapping[str, str]] = OPTIONS
+    variants = VARIANTS
+    options = OPTIONS
     port = PORT
     forwards = True
     role = "wireguard"
-    capabilities: ClassVar[frozenset[Capability]] = wireguard_program.CAPABILITIES
+    capabilities = wireguard_program.CAPABILITIES
     rekey_deadline_s = 130.0
     """A sender renews the keys after 120 s (REKEY_AFTER_TIME in the protocol)."""
 
@@ -74,11 +80,11 @@ class WireGuard(TunnelVpn):
         super().__init__(chosen(variant, options), options)
         self._device: Device
         if variant.name == KERNEL:
-            self._device = KernelDevice(self.id, DEVICE)
+            self._device = KernelDevice(self, DEVICE)
             self.kernel_threads = ("kworker/.*",)  # a worker has the name of its last work
         else:
             distributions = variant.name == DISTRIBUTIONS
-            self._device = ProgramDevice(self.id, DEVICE, distributions=distributions)
+            self._device = ProgramDevice(self, DEVICE, distributions=distributions)
         self._keys = Keys({})
         self._forwarding = Forwarding()
 
@@ -167,7 +173,7 @@ class WireGuard(TunnelVpn):
 
     def listen(self, target: Node) -> None:
         """Start it; ready when its socket is bound to the port."""
-        process = self._start(target)
+        process = self._device.create(target)
         peers = [pair for peer in self.peers(target) for pair in self._as_peer(peer)]
         self.control.configure(target, [self._keys.private(target.name), *peers])
         self._bring_up(target)
@@ -175,13 +181,8 @@ class WireGuard(TunnelVpn):
             self._forwarding.enable(target, self._device.name)
         # wireguard-go has no port until it sees that the interface is up; then a random one. The
         # request for the fixed port returns an error if that port is in use.
-        wait_for_fact(
-            lambda: self.control.state(target).listen_port,
-            vpn=self.id,
-            process=process,
-            what=f"node {target.name} bound a UDP socket for {self._device.name}",
-            deadline_s=self.up_deadline_s,
-        )
+        what = f"node {target.name} bound a UDP socket for {self._device.name}"
+        self.await_fact(lambda: self.control.state(target).listen_port, process, what)
         try:
             self.control.configure(target, [("listen_port", str(self.port))])
         except VpnError as error:
@@ -211,20 +212,15 @@ class WireGuard(TunnelVpn):
         if source.link(self._device.name) is not None:
             self.control.configure(source, self._with_endpoint(target))
         else:
-            self._start(source)
+            self._device.create(source)
             pairs = [self._keys.private(source.name), *self._with_endpoint(target)]
             self.control.configure(source, pairs)
             self._bring_up(source)
         self._await_handshake(source, target)
 
     def _await_handshake(self, source: Node, target: Node) -> None:
-        self._handshakes.wait(
-            source,
-            target,
-            self._process(source),
-            what=f"node {source.name} completed a handshake with node {target.name}",
-            deadline_s=self.up_deadline_s,
-        )
+        what = f"node {source.name} completed a handshake with node {target.name}"
+        self._handshakes.wait(source, target, self._process(source), what)
         self.control.configure(
             source,
             [self._keys.public(target.name), ("update_only", "true"), (_KEEPALIVE, "0")],
@@ -234,13 +230,6 @@ class WireGuard(TunnelVpn):
         """A hub stops forwarding, too."""
         super().stop(lab)
         self._forwarding.restore()
-
-    def _start(self, node: Node) -> Process | None:
-        process = self._device.create(node)
-        if process is not None:
-            self.processes[node.name].append(process)
-            self._device.await_answer(node, process, deadline_s=self.up_deadline_s)
-        return process
 
     def _bring_up(self, node: Node) -> None:
         for address in self._inside(node):
@@ -286,7 +275,7 @@ class WireGuard(TunnelVpn):
 
     @property
     def _handshakes(self) -> Handshakes:
-        return Handshakes(self.id, self.control, self._keys)
+        return Handshakes(self, self.control, self._keys)
 
     # -- events ------------------------------------------------------------------------------------
 
@@ -337,7 +326,7 @@ class WireGuard(TunnelVpn):
             source,
             target,
             self._process(source),
-            what=f"node {source.name} renewed its keys",
+            f"node {source.name} renewed its keys",
             deadline_s=self.rekey_deadline_s,
             after_ns=self._handshakes.last_ns(source, target),
         )

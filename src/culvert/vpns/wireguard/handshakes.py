@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from culvert.labs.node import Node
-from culvert.labs.process import Process
-from culvert.vpns.facts import wait_for_fact
+from culvert.vpns.authoring import Node, Process, Vpn
 from culvert.vpns.wireguard.control import Control
 from culvert.vpns.wireguard.keys import Keys
 from culvert.waiting import wait_until
@@ -19,9 +17,9 @@ the same."""
 
 @dataclass(frozen=True)
 class Handshakes:
-    """Those of the nodes that ``keys`` identify; ``vpn`` is the id of their VPN, for errors."""
+    """Those of the nodes that ``keys`` identify."""
 
-    vpn: str
+    vpn: Vpn
     control: Control
     keys: Keys
 
@@ -34,17 +32,16 @@ class Handshakes:
         node: Node,
         peer: Node,
         process: Process | None,
-        *,
         what: str,
-        deadline_s: float,
+        *,
+        deadline_s: float = 0.0,
         after_ns: int = 0,
     ) -> None:
         """Return when the last one is not that of ``after_ns`` any more; raises VpnError."""
-        wait_for_fact(
+        self.vpn.await_fact(
             lambda: self.last_ns(node, peer) != after_ns,
-            vpn=self.vpn,
-            process=process,
-            what=what,
+            process,
+            what,
             deadline_s=deadline_s,
             evidence=lambda: self.control.traffic(node, self._key(peer)),
         )

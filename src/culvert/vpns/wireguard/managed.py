@@ -8,15 +8,22 @@ from __future__ import annotations
 from ipaddress import IPv4Address
 from typing import ClassVar
 
-from culvert.errors import NotPossible, VpnError
-from culvert.labs.base import Lab
-from culvert.labs.host import Host
-from culvert.labs.node import Node
-from culvert.topology.graph import Path
-from culvert.vpns.facts import log_tail, missing_tun, wait_for_fact, wait_for_ping
-from culvert.vpns.outer import OuterMessage, OuterPacket
-from culvert.vpns.tundevice import TunDevice
-from culvert.vpns.variant import DIRECT, Missing, Route
+from culvert.vpns.authoring import (
+    DIRECT,
+    Host,
+    Lab,
+    Missing,
+    Node,
+    OuterMessage,
+    OuterPacket,
+    Path,
+    Route,
+    TunDevice,
+    VpnError,
+    log_tail,
+    missing_tun,
+    wait_for_ping,
+)
 from culvert.vpns.wireguard import packet, program
 from culvert.vpns.wireguard.control import ControlSocket
 from culvert.vpns.wireguard.uapi import PeerState
@@ -45,25 +52,14 @@ class ManagedWireGuard(TunDevice):
 
     def data_version(self, host: Host) -> str:
         """Version of the program that carries the data, which decides the throughput."""
-        return f"{program.PROGRAM} {program.version(host, self._wireguard_go(host))}"
-
-    def _wireguard_go(self, host: Host) -> str:
-        path = program.current(host)
-        if path is None:
-            raise NotPossible(
-                self.id, f"{program.PROGRAM} is missing", f"culvert install {self.id}"
-            )
-        return path
+        path = program.require(self, program.current(host))
+        return f"{program.PROGRAM} {program.version(host, path)}"
 
     # -- its life ----------------------------------------------------------------------------------
 
     def start_device(self, node: Node) -> None:
         """Start wireguard-go, which the managing program then configures."""
-        process = program.spawn(node, self._wireguard_go(node), self.device)
-        self.processes[node.name].append(process)
-        program.await_answer(
-            node, process, self.control, vpn=self.id, deadline_s=self.up_deadline_s
-        )
+        program.start(self, node, program.require(self, program.current(node)), self.device)
 
     def reach(self, path: Path) -> None:
         """Start the source if it does not run; up when it has a session with the target and a ping
@@ -72,14 +68,9 @@ class ManagedWireGuard(TunDevice):
         if not self.processes[source.name]:
             self.join(source)
         address = self.inner(target).ip
-        wait_for_fact(
-            lambda: self.carrier(source, address),
-            vpn=self.id,
-            process=self.processes[source.name][-1],
-            what=f"node {source.name} had node {target.name} as a peer",
-            deadline_s=self.up_deadline_s,
-        )
         managing = self.processes[source.name][-1]
+        what = f"node {source.name} had node {target.name} as a peer"
+        self.await_fact(lambda: self.carrier(source, address), managing, what)
         wait_for_ping(self.id, source, address, managing, deadline_s=self.up_deadline_s)
 
     def carrier(self, node: Node, address: IPv4Address) -> PeerState | None:

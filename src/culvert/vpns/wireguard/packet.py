@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import IntEnum
 
-from culvert.vpns.outer import OuterMessage, OuterPacket
+from culvert.vpns.authoring import OuterMessage, OuterPacket
 
 _HEADER, _TAG = 16, 16
 _HEADERS = 20 + 8 + _HEADER + _TAG

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from culvert.labs.capability import Capability
-from culvert.labs.host import Host
-from culvert.labs.node import Node
-from culvert.labs.process import Process
-from culvert.vpns.facts import wait_for_fact
-from culvert.vpns.versions import package_version, read_go_build
+from culvert.vpns.authoring import (
+    Capability,
+    Host,
+    Node,
+    NotPossible,
+    Process,
+    Vpn,
+    package_version,
+    read_go_build,
+)
 from culvert.vpns.wireguard.control import ControlSocket
 
 PROGRAM = "wireguard-go"
@@ -36,27 +40,25 @@ def version(host: Host, program: str) -> str:
     return (package_version(host, PROGRAM) or _printed(host, program)) + compiler
 
 
-def spawn(node: Node, program: str, device: str) -> Process:
-    """Start it in the foreground."""
-    return node.daemon(
+def require(vpn: Vpn, path: str | None) -> str:
+    """The path; raises NotPossible if there is none."""
+    if path is None:
+        raise NotPossible(vpn.id, f"{PROGRAM} is missing", f"culvert install {vpn.id}")
+    return path
+
+
+def start(vpn: Vpn, node: Node, program: str, device: str) -> Process:
+    """Start it as one of the VPN's; returns when it answers on its socket. Raises VpnError."""
+    process = node.daemon(
         [program, "--foreground", device],
         name=f"{PROGRAM}-{node.name}",
         env={"WG_PROCESS_FOREGROUND": "1"},  # otherwise it fills the log with advice
         capabilities=CAPABILITIES,
     )
-
-
-def await_answer(
-    node: Node, process: Process, control: ControlSocket, *, vpn: str, deadline_s: float
-) -> None:
-    """Return when it answers on its socket; raises VpnError."""
-    wait_for_fact(
-        lambda: control.state(node) is not None,
-        vpn=vpn,
-        process=process,
-        what=f"{PROGRAM} on node {node.name} answered",
-        deadline_s=deadline_s,
-    )
+    vpn.processes[node.name].append(process)
+    control, what = ControlSocket(device), f"{PROGRAM} on node {node.name} answered"
+    vpn.await_fact(lambda: control.state(node) is not None, process, what)
+    return process
 
 
 def _printed(host: Host, program: str) -> str:

@@ -8,9 +8,7 @@ import base64
 from collections.abc import Sequence
 from ipaddress import ip_network
 
-from culvert.errors import VpnError
-from culvert.labs.host import Completed
-from culvert.labs.node import Node
+from culvert.vpns.authoring import Completed, Node, VpnError
 from culvert.vpns.wireguard.uapi import DeviceState, Pair, PeerState
 
 PROGRAM = "wg"
@@ -40,7 +38,16 @@ def configure(node: Node, program: str, device: str, pairs: Sequence[Pair]) -> N
 def state(node: Node, program: str, device: str) -> DeviceState:
     """The kernel's state. The command prints the keys too; they are not passed on."""
     done = _run(node, [program, "show", device, "dump"])
-    (_, _, port, _), *rows = (line.split("\t") for line in done.stdout.splitlines())
+    try:
+        return parse(done.stdout)
+    except ValueError as error:
+        where = f"{program} show on node {node.name}"
+        raise VpnError(where, "printed another form", "install wireguard-tools") from error
+
+
+def parse(dump: str) -> DeviceState:
+    """A device's line, then one for each peer (wg(8)); ValueError for another form."""
+    (_, _, port, _), *rows = (line.split("\t") for line in dump.splitlines())
     return DeviceState(
         int(port),
         tuple(

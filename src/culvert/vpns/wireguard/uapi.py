@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_network
 
-from culvert.errors import VpnError
 from culvert.topology.ip import Subnet
+from culvert.vpns.authoring import VpnError
 
 Pair = tuple[str, str]
 Dial = Callable[[], socket.socket]

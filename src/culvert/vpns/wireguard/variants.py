@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from culvert.vpns.variant import DataCipher, Variant
+from culvert.vpns.authoring import DataCipher, Variant
 
 DEVICE: Final = "wg0"
 PORT: Final = 51820
@@ -30,7 +30,7 @@ def _variant(name: str, summary: str, facts: Mapping[str, str] | None = None) ->
     return Variant(name, summary, {**_FACTS, **(facts or {})}, cipher=DataCipher.CHACHA20)
 
 
-VARIANTS = (
+VARIANTS: tuple[Variant, ...] = (
     _variant("go", "the current Go module, at a pinned version"),
     _variant(DISTRIBUTIONS, "the distribution's package, without UDP GSO and GRO"),
     _variant(KERNEL, "the kernel's WireGuard", _IN_KERNEL),

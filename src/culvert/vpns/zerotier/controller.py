@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Address, IPv4Interface
 
-from culvert.errors import NotPossible
+from culvert.vpns.authoring import NotPossible, Permit, Policy, Protocol
 from culvert.vpns.parts.http import request
-from culvert.vpns.policy import Permit, Policy, Protocol
 from culvert.vpns.zerotier.home import Home
 from culvert.vpns.zerotier.world import Identity
 

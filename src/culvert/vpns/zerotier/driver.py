@@ -12,21 +12,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from ipaddress import IPv4Address, IPv4Interface
-from typing import ClassVar
 
-from culvert.errors import VpnError
-from culvert.labs.base import Lab
-from culvert.labs.capability import Capability
-from culvert.labs.host import Host
-from culvert.labs.node import Node
-from culvert.labs.process import Process
 from culvert.labs.together import at_once
-from culvert.topology.graph import Path, Role
-from culvert.vpns.base import ONLY_IPV4, underlay_address
-from culvert.vpns.mesh import MeshVpn
-from culvert.vpns.outer import OuterFlow, OuterPacket
-from culvert.vpns.policy import Policy
-from culvert.vpns.variant import DIRECT, Route, Variant
+from culvert.vpns.authoring import (
+    DIRECT,
+    ONLY_IPV4,
+    Capability,
+    Host,
+    Lab,
+    MeshVpn,
+    Node,
+    OuterFlow,
+    OuterPacket,
+    Path,
+    Policy,
+    Process,
+    Role,
+    Route,
+    Variant,
+    VpnError,
+    underlay_address,
+)
 from culvert.vpns.zerotier import packet as wire
 from culvert.vpns.zerotier import world
 from culvert.vpns.zerotier.controller import create_network, set_rules
@@ -46,11 +52,9 @@ class ZeroTier(MeshVpn):
 
     name = "zerotier"
     summary = "ZeroTier: a virtual Ethernet with its own root and controller"
-    variants: ClassVar[tuple[Variant, ...]] = VARIANTS
+    variants = VARIANTS
     role = "zerotier"
-    server_capabilities: ClassVar[frozenset[Capability] | None] = frozenset(
-        {Capability.NET_BIND_SERVICE}
-    )
+    server_capabilities = frozenset({Capability.NET_BIND_SERVICE})
     """The relay over TCP listens at port 443."""
     programs: Sequence[str] = (ONE, CLI, IDTOOL, "curl", "ping")
     by_hand = frozenset({_PROXY})

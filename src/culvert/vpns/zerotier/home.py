@@ -6,8 +6,8 @@ import secrets
 from dataclasses import dataclass
 from ipaddress import IPv4Interface
 
-from culvert.labs.node import Node
 from culvert.topology.ip import Address
+from culvert.vpns.authoring import Node
 from culvert.vpns.zerotier import status, world
 from culvert.vpns.zerotier.world import Identity
 

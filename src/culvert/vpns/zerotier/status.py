@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from culvert.errors import VpnError
+from culvert.vpns.authoring import VpnError
 
 T = TypeVar("T")
 Endpoint = IPv4Address | IPv6Address | None

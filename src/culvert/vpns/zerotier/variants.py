@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from culvert.topology.graph import Role
-from culvert.vpns.variant import DataCipher, Variant, kept_relayed
+from culvert.vpns.authoring import DataCipher, Role, Variant, kept_relayed
 from culvert.vpns.zerotier.world import PORT
 
 TCP_RELAY = "tcp-relay"
@@ -21,7 +20,7 @@ def _variant(name: str, summary: str, transport: str, relayed_by: str = "") -> V
     return Variant(name, summary, facts, cipher=DataCipher.AES, needs=needs)
 
 
-VARIANTS = (
+VARIANTS: tuple[Variant, ...] = (
     _variant("direct", "a path that the root mediated", transport=f"UDP {PORT}"),
     _variant(
         "relay",

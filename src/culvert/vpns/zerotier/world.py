@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from culvert.errors import VpnError
 from culvert.topology.ip import Address
+from culvert.vpns.authoring import VpnError
 
 PORT = 9993
 _PLANET_ID = "00000000c01e0001"
