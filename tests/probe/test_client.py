@@ -130,14 +130,6 @@ def test_answers_reach_the_task_that_they_belong_to(agent: Agent) -> None:
     assert (first.result(5), second.result(5)) == ({"n": 1}, {"n": 2})
 
 
-def test_parameters_that_are_none_are_not_sent(agent: Agent) -> None:
-    sent: list[dict[str, Any]] = []
-    probe = agent()
-    probe.send = sent.append  # type: ignore[assignment,method-assign]
-    probe.begin("udp_source", rate_pps=None, port=1)
-    assert sent == [{"id": 1, "do": "udp_source", "port": 1}]
-
-
 def test_an_error_of_the_agent_is_told_in_its_words(agent: Agent) -> None:
     error = '{"id":ID,"event":"error","what":"port 7","why":"is taken","remedy":"free it"}'
     with pytest.raises(ProbeError, match="echo on node a: port 7: is taken") as caught:

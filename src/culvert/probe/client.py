@@ -6,25 +6,20 @@ docs/probe-protocol.md describes the tasks. No control port is ever opened.
 
 from __future__ import annotations
 
-import itertools
-import json
 import queue
-import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from culvert.errors import DeadlineExceeded, ProbeError
+from culvert.exchange import Event, Exchange, Replies
+from culvert.files.json_text import read_json
 from culvert.labs.ending import how_ended, remedy_for
 from culvert.labs.process import Process
 from culvert.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from culvert.labs.node import Node
 
-Event = dict[str, Any]
-_GONE: Event = {"event": "gone"}
 _ANSWER_S = 5.0
 _END_S = 1.0
 """Longest time between the end of a process's output and its exit code."""
@@ -35,16 +30,11 @@ _SHOWN = 200
 class Task:
     """A task that runs on the agent."""
 
-    def __init__(self, probe: Probe, number: int, name: str) -> None:
+    def __init__(self, probe: Probe, replies: Replies, name: str) -> None:
         self._probe = probe
-        self._events: queue.Queue[Event] = queue.Queue()
-        self.number = number
+        self._replies = replies
         self.name = name
         self.intervals: list[Event] = []
-
-    def deliver(self, event: Event) -> None:
-        """Called by the reader thread for each event of this task."""
-        self._events.put(event)
 
     def ready(self, timeout_s: float = _ANSWER_S) -> Event:
         """Wait until the task listens or has started; returns its event, such as ``{"port":
@@ -70,8 +60,7 @@ class Task:
     def stop(self, timeout_s: float = _ANSWER_S, *, packets: int | None = None) -> Event:
         """Request the end of the task; returns its result. ``packets`` is the number that a
         receiver should expect."""
-        request = {"id": self.number, "do": "stop", "packets": packets}
-        self._probe.send(_without_none(request))
+        self._probe.send(self._replies.number, "stop", packets=packets)
         return self.result(timeout_s)
 
     def _nonsense(self, event: Event) -> ProbeError:
@@ -84,13 +73,15 @@ class Task:
     def _wait(self, wanted: str, timeout_s: float) -> Event:
         while True:
             try:
-                event = self._events.get(timeout=timeout_s)
+                event = self._replies.next(timeout_s)
             except queue.Empty:
                 raise DeadlineExceeded(
                     f"probe task {self.name} on node {self._probe.node_name}",
                     f"no '{wanted}' within {timeout_s:g} s",
                     "see the probe's log in the run directory; is the machine overloaded?",
                 ) from None
+            if event is None:
+                raise self._probe.death(self.name)
             match event.get("event"):
                 case "error":
                     raise ProbeError(
@@ -98,8 +89,6 @@ class Task:
                         str(event.get("why", "no reason given")),
                         str(event.get("remedy", "see docs/probe-protocol.md")),
                     )
-                case "gone":
-                    raise self._probe.death(self.name)
                 case "interval":
                     self.intervals.append(event)
                 case kind if kind == wanted:
@@ -115,12 +104,9 @@ class Probe:
         self.node_name = node.name
         program = node.require("culvert-probe", "run 'make setup'")
         self._process = node.spawn([program, "agent"], name="probe", pipes=True)
-        self._numbers = itertools.count(1)
-        self._tasks: dict[int, Task] = {}
-        self._lock = threading.Lock()
-        self._closing = False
-        self._reader = threading.Thread(target=self._read, name=f"probe-{node.name}", daemon=True)
-        self._reader.start()
+        process = self._process
+        self._exchange = Exchange(process.stdin, process.stdout, f"probe-{node.name}", _stray)
+        self._exchange.begin()
 
     @property
     def pid(self) -> int:
@@ -133,26 +119,22 @@ class Probe:
         return self._process
 
     def begin(self, task: str, **parameters: Any) -> Task:
-        """Start a task and return at once."""
-        with self._lock:
-            handle = Task(self, next(self._numbers), task)
-            self._tasks[handle.number] = handle
-        self.send({"id": handle.number, "do": task, **_without_none(parameters)})
-        return handle
+        """Start a task and return at once. Raises ProbeError if the agent is gone."""
+        try:
+            return Task(self, self._exchange.open(task, **parameters), task)
+        except (OSError, ValueError):
+            raise self.death(task) from None
 
     def call(self, task: str, timeout_s: float, **parameters: Any) -> Event:
         """Start a task and wait for its result."""
         return self.begin(task, **parameters).result(timeout_s)
 
-    def send(self, request: Mapping[str, Any]) -> None:
-        """Write one request; raises ProbeError if the agent is gone."""
-        line = json.dumps(request, separators=(",", ":")).encode() + b"\n"
+    def send(self, number: int, do: str, **parameters: Any) -> None:
+        """Write one request of a task; raises ProbeError if the agent is gone."""
         try:
-            with self._lock:
-                self._process.stdin.write(line)
-                self._process.stdin.flush()
+            self._exchange.send(number, do, **parameters)
         except (OSError, ValueError):
-            raise self.death(str(request.get("do"))) from None
+            raise self.death(do) from None
 
     def death(self, during: str) -> ProbeError:
         """The error for an agent that has ended."""
@@ -191,13 +173,12 @@ class Probe:
 
     def close(self) -> None:
         """End of input: the agent ends its tasks and itself."""
-        self._closing = True
         with suppress(OSError):  # the agent has ended already
             self._process.stdin.close()
         # It closes its pipe; stop() would do it between two lines of a reader that still reads.
-        self._reader.join(timeout=_END_S)
+        self._exchange.join(_END_S)
         self._process.stop()
-        self._reader.join(timeout=_ANSWER_S)
+        self._exchange.join(_ANSWER_S)
 
     def __enter__(self) -> Self:
         return self
@@ -205,45 +186,16 @@ class Probe:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _read(self) -> None:
-        for line in self._lines():
-            event = _event(line)
-            number = event.get("id")
-            with self._lock:
-                if number is None:  # an error that the agent could not assign to a task
-                    handles = list(self._tasks.values())
-                else:
-                    handles = [self._tasks[number]] if number in self._tasks else []
-            for handle in handles:
-                handle.deliver(event)
-        with self._lock:
-            handles = list(self._tasks.values())
-        for handle in handles:
-            handle.deliver(_GONE)
-        # Here only: in another thread close() waits for a readline() without an end.
-        self._process.stdout.close()
 
-    def _lines(self) -> Iterator[bytes]:
-        """Until the agent's end; also if ``stop`` closes the pipe of one that did not end."""
-        with suppress(ValueError):
-            yield from iter(self._process.stdout.readline, b"")
-
-
-def _event(line: bytes) -> Event:
-    """The line as an event; an invalid line as an error for all tasks."""
-    try:
-        event = json.loads(line)
-        if isinstance(event, dict) and isinstance(event.get("id"), int | None):
+def _stray(line: bytes) -> Event:
+    """An error that the agent could not assign to a task, or an invalid line as one."""
+    with suppress(ValueError):
+        event = read_json(line)
+        if isinstance(event, dict) and event.get("id") is None:
             return event
-    except (ValueError, RecursionError):
-        pass  # not JSON, not UTF-8, or nested too deeply
     return {
         "event": "error",
         "what": "answer",
         "why": f"invalid line: {line[:_SHOWN]!r}",
         "remedy": "probe and culvert are of different versions: run 'make setup' again",
     }
-
-
-def _without_none(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in parameters.items() if value is not None}

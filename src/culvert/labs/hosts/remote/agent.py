@@ -6,62 +6,51 @@ See docs/probe-protocol.md (``culvert-probe host``).
 from __future__ import annotations
 
 import base64
-import itertools
-import json
 import os
 import queue
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any
 
 from culvert.errors import DeadlineExceeded, LabError, ProbeError
-from culvert.files.json_text import read_json
+from culvert.exchange import Event, Exchange, Replies
 from culvert.labs.hosts.ssh.connection import SshConnection
 from culvert.labs.hosts.ssh.failures import HostLost
 from culvert.labs.hosts.ssh.printed import Marks, Printed
 
-Event = dict[str, Any]
-_GONE: Event = {"event": "gone"}
 ANSWER_S = 30.0
 END_S = 30.0
 """The host removes everything within a second, or takes its time if it is overloaded."""
 BEAT_S = 2.0
 PRINTED_S = 1.0
 """Longest time until what an agent that has ended printed is read."""
-MOST_LINE = 64 << 20
-"""A longer one is no answer: it ends the session."""
 
 
 class Stream:
     """The events of one request."""
 
-    def __init__(self, agent: Agent, number: int) -> None:
+    def __init__(self, agent: Agent, replies: Replies) -> None:
         self._agent = agent
-        self._events: queue.Queue[Event] = queue.Queue()
-        self.number = number
-
-    def deliver(self, event: Event) -> None:
-        """Called by the reader thread."""
-        self._events.put(event)
+        self._replies = replies
+        self.number = replies.number
 
     def next(self, timeout_s: float | None) -> Event:
         """The next event. Raises DeadlineExceeded, HostLost; for an error OSError or ProbeError."""
         try:
-            event = self._events.get(timeout=timeout_s)
+            event = self._replies.next(timeout_s)
         except queue.Empty:
             raise DeadlineExceeded(
                 f"host {self._agent.name}",
                 f"no answer within {timeout_s:g} s",
                 "see whether the host is overloaded",
             ) from None
-        match event.get("event"):
-            case "gone":
-                raise self._agent.lost()
-            case "error":
-                raise _error(self._agent.name, event)
+        if event is None:
+            raise self._agent.lost()
+        if event.get("event") == "error":
+            raise _error(self._agent.name, event)
         return event
 
     def forget(self) -> None:
@@ -84,18 +73,12 @@ class Agent:
         self._channel = channel
         self._marks = marks
         self._errors = Printed(channel.stderr, channel.kill)
-        self._numbers = itertools.count(1)
-        self._streams: dict[int, Stream] = {}
-        self._lock = threading.Lock()
+        self._exchange = Exchange(channel.stdin, channel.stdout, f"agent-{name}")
         self._closed = threading.Event()
         self.directory = PurePosixPath()
         """The run's files, as its programs see them; once it has begun."""
-        self._ready = Stream(self, 0)
-        self._streams[0] = self._ready
-        self._threads = [
-            threading.Thread(target=work, name=f"{what}-{name}", daemon=True)
-            for what, work in (("agent", self._read), ("beat", self._beat))
-        ]
+        self._ready = Stream(self, self._exchange.expect(0))
+        self._beating = threading.Thread(target=self._beat, name=f"beat-{name}", daemon=True)
 
     def begin(self, first: bytes, *, timeout_s: float) -> None:
         """Send what sudo reads, then wait until the agent is ready."""
@@ -104,12 +87,12 @@ class Agent:
             with suppress(OSError):
                 self._channel.stdin.write(first)
                 self._channel.stdin.flush()
-        self._threads[0].start()
+        self._exchange.begin()
         try:
             self.directory = PurePosixPath(self._ready.next(timeout_s)["directory"])
         except HostLost:
             raise self._not_started() from None
-        self._threads[1].start()
+        self._beating.start()
 
     def call(self, do: str, *, timeout_s: float = ANSWER_S, **parameters: Any) -> Any:
         """One request and its result."""
@@ -120,36 +103,22 @@ class Agent:
             stream.forget()
 
     def open(self, do: str, **parameters: Any) -> Stream:
-        """A request with several events."""
-        with self._lock:
-            stream = Stream(self, next(self._numbers))
-            self._streams[stream.number] = stream
-        self.send(stream.number, do, **parameters)
-        return stream
-
-    def send(self, number: int, do: str, **parameters: Any) -> None:
-        """Write one request. Raises HostLost."""
-        request = {"id": number, "do": do, **_without_none(parameters)}
-        line = json.dumps(request, separators=(",", ":")).encode() + b"\n"
-        pipe = self._channel.stdin
-        assert pipe is not None
+        """A request with several events. Raises HostLost."""
         try:
-            with self._lock:
-                pipe.write(line)
-                pipe.flush()
+            return Stream(self, self._exchange.open(do, **parameters))
         except (OSError, ValueError):
             raise self.lost() from None
 
     def post(self, do: str, **parameters: Any) -> None:
-        """A request whose answer nobody reads."""
-        with self._lock:
-            number = next(self._numbers)
-        self.send(number, do, **parameters)
+        """A request whose answer nobody reads. Raises HostLost."""
+        try:
+            self._exchange.post(do, **parameters)
+        except (OSError, ValueError):
+            raise self.lost() from None
 
     def forget(self, number: int) -> None:
         """Drop later events of a request."""
-        with self._lock:
-            self._streams.pop(number, None)
+        self._exchange.forget(number)
 
     def alive(self) -> bool:
         """Whether the session lasts."""
@@ -189,9 +158,9 @@ class Agent:
             channel.wait()
             if wait_s:
                 problems = [f"its agent did not end within {wait_s:g} s"]
-        for thread in self._threads:
-            if thread.is_alive() and thread is not threading.current_thread():
-                thread.join(timeout=2)
+        self._exchange.join(2)
+        if self._beating.is_alive() and self._beating is not threading.current_thread():
+            self._beating.join(timeout=2)
         return problems
 
     def _not_started(self) -> LabError:
@@ -210,31 +179,6 @@ class Agent:
         printed = self._errors.so_far()
         text = (self._marks.after(printed) or b"").decode(errors="replace")
         return [line.strip() for line in text.splitlines() if line.strip()]
-
-    def _read(self) -> None:
-        for line in self._lines():
-            try:
-                event = read_json(line)
-                number = int(event["id"])
-            except (ValueError, TypeError, KeyError):
-                continue  # a login script's words
-            with self._lock:
-                stream = self._streams.get(number)
-            if stream is not None:
-                stream.deliver(event)
-        with self._lock:
-            streams = list(self._streams.values())
-        for stream in streams:
-            stream.deliver(_GONE)
-
-    def _lines(self) -> Iterator[bytes]:
-        pipe = self._channel.stdout
-        assert pipe is not None
-        with suppress(ValueError, OSError), pipe:  # only here: elsewhere it waits for readline()
-            while line := pipe.readline(MOST_LINE):
-                if len(line) == MOST_LINE:
-                    return
-                yield line
 
     def _beat(self) -> None:
         """Shows the host that the controller lives."""
@@ -262,7 +206,3 @@ def _error(name: str, event: Mapping[str, Any]) -> Exception:
     return ProbeError(
         f"host {name}: {event.get('what', '?')}", why, str(event.get("remedy", "report it"))
     )
-
-
-def _without_none(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in parameters.items() if value is not None}

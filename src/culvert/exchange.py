@@ -1,0 +1,133 @@
+"""Requests to an agent and its events, as JSON lines over two pipes (docs/probe-protocol.md).
+
+Each request has a number, which its events carry. The agent of a node and that of a host speak it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import IO, Any
+
+from culvert.files.json_text import read_json
+
+Event = dict[str, Any]
+MOST_LINE = 64 << 20
+"""A longer one is no event: it ends the exchange."""
+
+
+class Replies:
+    """The events of one request. ``next`` raises queue.Empty when none came in time."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self._events: queue.Queue[Event | None] = queue.Queue()
+
+    def next(self, timeout_s: float | None) -> Event | None:
+        """The next event; None if the agent has closed its output."""
+        return self._events.get(timeout=timeout_s)
+
+    def deliver(self, event: Event | None) -> None:
+        """Called by the thread that reads."""
+        self._events.put(event)
+
+
+class Exchange:
+    """Thread-safe. ``stray`` gets each line that is not an event with a number, such as a login
+    script's; all requests get the event that it returns."""
+
+    def __init__(
+        self,
+        stdin: IO[bytes] | None,
+        stdout: IO[bytes] | None,
+        name: str,
+        stray: Callable[[bytes], Event] | None = None,
+    ) -> None:
+        assert stdin is not None
+        assert stdout is not None
+        self._stdin = stdin
+        self._stdout = stdout
+        self._stray = stray
+        self._numbers = itertools.count(1)
+        self._replies: dict[int, Replies] = {}
+        self._lock = threading.Lock()
+        self._reader = threading.Thread(target=self._read, name=name, daemon=True)
+
+    def begin(self) -> None:
+        """Read from now on."""
+        self._reader.start()
+
+    def open(self, do: str, **parameters: Any) -> Replies:
+        """A request whose events are wanted. Raises OSError, ValueError if the agent is gone."""
+        replies = self.expect(self._number())
+        self.send(replies.number, do, **parameters)
+        return replies
+
+    def expect(self, number: int) -> Replies:
+        """The events with a number, without a request."""
+        replies = Replies(number)
+        with self._lock:
+            self._replies[number] = replies
+        return replies
+
+    def forget(self, number: int) -> None:
+        """Drop later events of a request."""
+        with self._lock:
+            self._replies.pop(number, None)
+
+    def post(self, do: str, **parameters: Any) -> None:
+        """A request whose events nobody reads."""
+        self.send(self._number(), do, **parameters)
+
+    def send(self, number: int, do: str, **parameters: Any) -> None:
+        """Write one request; parameters that are None are left out."""
+        given = {name: value for name, value in parameters.items() if value is not None}
+        request = {"id": number, "do": do, **given}
+        line = json.dumps(request, separators=(",", ":")).encode() + b"\n"
+        with self._lock:
+            self._stdin.write(line)
+            self._stdin.flush()
+
+    def join(self, timeout_s: float) -> None:
+        """Wait until the agent has closed its output, and all was read."""
+        if self._reader.is_alive() and self._reader is not threading.current_thread():
+            self._reader.join(timeout_s)
+
+    def _number(self) -> int:
+        with self._lock:
+            return next(self._numbers)
+
+    def _read(self) -> None:
+        for line in self._lines():
+            event = _event(line)
+            if event is not None:
+                self._deliver(event, event["id"])
+            elif self._stray is not None:
+                self._deliver(self._stray(line))
+        self._deliver(None)
+
+    def _deliver(self, event: Event | None, number: int | None = None) -> None:
+        with self._lock:
+            found = [
+                one for one in self._replies.values() if number is None or one.number == number
+            ]
+        for replies in found:
+            replies.deliver(event)
+
+    def _lines(self) -> Iterator[bytes]:
+        # Closed here only: in another thread that would wait for a readline() without an end.
+        with suppress(ValueError, OSError), self._stdout:
+            while len(line := self._stdout.readline(MOST_LINE)) not in (0, MOST_LINE):
+                yield line
+
+
+def _event(line: bytes) -> Event | None:
+    with suppress(ValueError):
+        event = read_json(line)
+        if isinstance(event, dict) and isinstance(event.get("id"), int):
+            return event
+    return None
