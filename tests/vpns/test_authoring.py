@@ -20,7 +20,8 @@ from tests.docs.tables import ROOT
 
 NAMES = [
     *("DIRECT", "LEAVE_OUT", "ONLY_IPV4", "TUNNEL", "AssigningMeshVpn"),
-    *("Capability", "Completed", "DataCipher", "DataPath", "Dropping", "Ends", "Enforcing", "Host"),
+    *("Capability", "Completed", "CountingRoutes", "DataCipher", "DataPath", "Dropping", "Ends"),
+    *("Enforcing", "Host"),
     *("Lab", "LabError", "LinkState", "MeshVpn", "Missing", "Node", "NotPossible", "OuterFlow"),
     *("OuterMessage", "OuterPacket", "Path", "Permit", "Policy", "Process", "ProgramEnded"),
     *("Protocol", "Rekeying", "Resuming", "Role", "Route", "RouteCount", "RunsPrograms"),

@@ -26,6 +26,7 @@ from culvert.trial.accounting import begin_accounting
 from culvert.trial.everybody import Everybody, sees_the_machine
 from culvert.trial.outside import SNAPLEN, Outside
 from culvert.trial.surroundings import foreign_s
+from culvert.vpns.abilities import CountingRoutes
 from culvert.vpns.base import Vpn
 from culvert.vpns.variant import RouteCount
 
@@ -183,7 +184,10 @@ class Watcher:
         return used
 
     def _sent(self) -> dict[str, RouteCount]:
-        counts = {name: self._vpn.sent(self._lab.nodes[name]) for name in self._ends}
+        vpn = self._vpn
+        if not isinstance(vpn, CountingRoutes):
+            return {}
+        counts = {name: vpn.sent(self._lab.nodes[name]) for name in self._ends}
         return {name: count for name, count in counts.items() if count is not None}
 
     def _handed(self, name: str) -> Handed | None:

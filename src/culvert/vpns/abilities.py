@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from culvert.errors import NotPossible
+from culvert.labs.node import Node
 from culvert.topology.graph import Path
 from culvert.vpns.base import Vpn
 from culvert.vpns.policy import Policy
-from culvert.vpns.variant import LEAVE_OUT
+from culvert.vpns.variant import LEAVE_OUT, RouteCount
 
 
 @runtime_checkable
@@ -48,6 +49,14 @@ class Enforcing(Protocol):
 
     def apply_policy(self, policy: Policy) -> None:
         """Replace the policy of all members; returns when it is on its way to them."""
+
+
+@runtime_checkable
+class CountingRoutes(Protocol):
+    """A VPN whose programs count what they send."""
+
+    def sent(self, node: Node) -> RouteCount | None:
+        """Packets that a member's program has sent by each route; None if it does not know."""
 
 
 def dropping(vpn: Vpn) -> Dropping:

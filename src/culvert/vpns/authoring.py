@@ -28,6 +28,7 @@ What it can do while it is up, if it has these methods::
     Dropping, Resuming         drop(), resume(): a tunnel apart from its processes
     Rekeying                   rekey(): new keys
     Enforcing                  apply_policy(): a policy of what members may send
+    CountingRoutes             sent(): its programs' counts of packets by route
 
 What it works with::
 
@@ -57,7 +58,7 @@ from culvert.labs.host import Completed, Host
 from culvert.labs.node import LinkState, Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Path, Role
-from culvert.vpns.abilities import Dropping, Enforcing, Rekeying, Resuming
+from culvert.vpns.abilities import CountingRoutes, Dropping, Enforcing, Rekeying, Resuming
 from culvert.vpns.base import ONLY_IPV4, Vpn, endpoint, underlay_address, uri_host
 from culvert.vpns.contract import Violation, check_here
 from culvert.vpns.facts import (
@@ -101,6 +102,7 @@ __all__ = [
     "AssigningMeshVpn",
     "Capability",
     "Completed",
+    "CountingRoutes",
     "DataCipher",
     "DataPath",
     "Dropping",

@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from ipaddress import IPv4Interface, IPv6Interface
 from itertools import combinations
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from culvert.errors import NotPossible, VpnError
 from culvert.labs.base import Lab
@@ -41,7 +41,6 @@ from culvert.vpns.variant import (
     DataPath,
     Missing,
     Route,
-    RouteCount,
     Variant,
 )
 
@@ -49,6 +48,7 @@ ONLY_IPV4 = frozenset({IpVersion.V4})
 """``underlays`` of a driver."""
 _SMALL = 24
 _MOST_IN_SMALL = 250
+_AT_ONCE = 16
 
 
 class Vpn(RunsPrograms):
@@ -89,10 +89,6 @@ class Vpn(RunsPrograms):
         self.variant = variant
         self.chosen = options
         self._lab: Lab | None = None
-
-    def anew(self) -> Self:
-        """Another instance of this variant with these options, for another lab."""
-        return type(self)(self.variant, self.chosen)
 
     @property
     def id(self) -> str:
@@ -161,10 +157,10 @@ class Vpn(RunsPrograms):
         """
 
     def stop(self, lab: Lab) -> None:
-        """Stop the VPN on all nodes; no process, interface, rule or route remains. May be called at
-        any time, and repeatedly."""
-        for node in lab.nodes.values():
-            self._stop_processes(node)
+        """Stop the VPN on all nodes at the same time, because some programs take seconds to end; no
+        process, interface, rule or route remains. May be called at any time, and repeatedly."""
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            list(pool.map(self._stop_processes, lab.nodes.values()))
 
     @property
     def paths(self) -> Sequence[Path]:
@@ -248,12 +244,6 @@ class Vpn(RunsPrograms):
             with suppress(VpnError):
                 found[target.name] = self.determine_route(Path(source.name, target.name))
         return found
-
-    def sent(self, node: Node) -> RouteCount | None:
-        """Packets that a member's program has sent by each route, as it counts them; None if it
-        counts none."""
-        del node
-        return None
 
     @property
     @abstractmethod

@@ -14,7 +14,6 @@ from ipaddress import IPv4Interface
 from typing import ClassVar
 
 from culvert.errors import NotPossible, VpnError
-from culvert.labs.base import Lab
 from culvert.labs.capability import Capability
 from culvert.labs.host import Host
 from culvert.labs.node import Node
@@ -108,10 +107,6 @@ class MeshVpn(TunDevice):
         """Direct, or through the relay."""
         del path
         return DIRECT if self.claims_direct else Route(self.relay.name)
-
-    def stop(self, lab: Lab) -> None:
-        """At the same time, also where members join one by one."""
-        self._stop_at_once(lab)
 
     def determine_route(self, path: Path) -> Route:
         """That of both ends; raises VpnError if there is none, or they differ."""

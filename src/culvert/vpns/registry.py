@@ -137,7 +137,7 @@ def load(points: Iterable[EntryPoint]) -> Registry:
 def contract_faults(driver: object, name: str) -> list[str]:
     """Faults of a driver's class that can be found without running it."""
     if not (inspect.isclass(driver) and issubclass(driver, Vpn)):
-        return [f"{driver!r} is not a subclass of culvert.vpns.base.Vpn"]
+        return [f"{driver!r} is not a subclass of culvert.vpns.authoring.Vpn"]
     faults = []
     faults += [
         f"{name} is {'a method' if wanted else 'no method'}, and Culvert uses it as "

@@ -5,10 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar, TypeVar
 
-from culvert.labs.base import Lab
 from culvert.labs.capability import TUNNEL, Capability
 from culvert.labs.node import Node
 from culvert.labs.process import Process
@@ -16,7 +14,6 @@ from culvert.topology.graph import SERVERS
 from culvert.vpns.facts import POLL_S, wait_for_fact
 
 T = TypeVar("T")
-_AT_ONCE = 16
 
 
 class RunsPrograms(ABC):
@@ -76,11 +73,6 @@ class RunsPrograms(ABC):
             evidence=evidence,
             poll_s=poll_s or self.poll_s,
         )
-
-    def _stop_at_once(self, lab: Lab) -> None:
-        """All nodes at the same time: some programs take seconds to end."""
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            list(pool.map(self._stop_processes, lab.nodes.values()))
 
     def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
         for process in reversed(self.processes[node.name]):

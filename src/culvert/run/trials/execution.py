@@ -95,7 +95,7 @@ class Execution:
             left = tuple(path for path in left if path not in measured)
             if not attempt.lost:
                 break
-            vpn = vpn.anew()
+            vpn = type(vpn)(vpn.variant, vpn.chosen)
         return left
 
     def _possible(self, topology: Topology, left: Sequence[Path]) -> tuple[Path, ...]:

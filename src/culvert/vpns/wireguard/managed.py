@@ -11,7 +11,6 @@ from typing import ClassVar
 from culvert.vpns.authoring import (
     DIRECT,
     Host,
-    Lab,
     Missing,
     Node,
     OuterMessage,
@@ -76,10 +75,6 @@ class ManagedWireGuard(TunDevice):
     def carrier(self, node: Node, address: IPv4Address) -> PeerState | None:
         """The peer of an inner address; None if there is none yet."""
         return self.control.carrier(node, address)
-
-    def stop(self, lab: Lab) -> None:
-        """At the same time: some programs take seconds to end."""
-        self._stop_at_once(lab)
 
     def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
         super()._stop_processes(node, grace_s=grace_s)
