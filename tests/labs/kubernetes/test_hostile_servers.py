@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import LabError
-from culvert.labs.kubernetes.api import exchange, programs
+from culvert.labs.kubernetes.api import exchange
 from culvert.labs.kubernetes.api.client import Api, Unreachable
 from culvert.labs.kubernetes.api.programs import PodProgram
 from tests.cli import Cli
@@ -166,7 +166,7 @@ def test_one_that_floods(server: Server, kubeconfig: Path, monkeypatch: pytest.M
 def test_a_program_that_is_never_started(
     server: Server, kubeconfig: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(programs, "CONNECT_S", 0.5)
+    monkeypatch.setattr("culvert.labs.kubernetes.api.streams.CONNECT_S", 0.5)
     for server.serve in (silent, LATE["a head that drips"]):
         with pytest.raises(LabError, match=r"did not start it within 0.5 s"):
             PodProgram(Api.of(kubeconfig), "n", "p", "c", ["probe"])

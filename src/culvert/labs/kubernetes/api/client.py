@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,8 +22,6 @@ from culvert.labs.kubernetes.api.exchange import Exchange
 from culvert.labs.kubernetes.api.kubeconfig import files_of
 
 T = TypeVar("T")
-Dial = Callable[[str, int], socket.socket]
-"""Opens a connection to an address and a port; raises OSError."""
 
 EXTRA = "pip install 'culvert[kubernetes]'"
 PATIENCE_S = 10.0
@@ -74,12 +71,11 @@ class NotAdmitted(ApiError):
 
 @dataclass(frozen=True)
 class Api:
-    """One cluster as one user sees it. ``dial`` opens its connections, if not the machine."""
+    """One cluster as one user sees it."""
 
     client: Any
     exchange: Exchange
     server: str
-    dial: Dial | None = None
 
     @classmethod
     def of(cls, kubeconfig: Path | None = None, context: str | None = None) -> Api:
@@ -116,16 +112,17 @@ class Api:
             ) from error
 
     @classmethod
-    def within(cls, kubeconfig: str, dial: Dial) -> Api:
-        """By the text of a kubeconfig, over connections that ``dial`` opens."""
+    def within(cls, kubeconfig: str, enter: Callable[[], None]) -> Api:
+        """By the text of a kubeconfig, from another network; ``enter`` moves a new thread into it,
+        and raises OSError."""
         _require_client()
         from kubernetes import client, config
 
         settings = _settings()
+        settings.no_proxy = "*"
         config.load_kube_config_from_dict(json.loads(kubeconfig), client_configuration=settings)
         made = client.ApiClient(settings)
-        made.rest_client.pool_manager.pool_classes_by_scheme = {"https": _dialled(dial)}
-        return cls(made, Exchange(made, WITHIN_S), settings.host, dial)
+        return cls(made, Exchange(made, WITHIN_S, enter), settings.host)
 
     @property
     def core(self) -> Any:
@@ -247,23 +244,6 @@ def _settings() -> Any:
     made = client.Configuration()
     made.retries = Retry(CONNECT_TRIES, status=0, respect_retry_after_header=False)
     return made
-
-
-def _dialled(dial: Dial) -> type:
-    from urllib3.connection import HTTPSConnection
-    from urllib3.connectionpool import HTTPSConnectionPool
-
-    class Dialled(HTTPSConnection):
-        def _new_conn(self) -> socket.socket:
-            made = dial(self.host, self.port or 443)
-            if isinstance(self.timeout, int | float):
-                made.settimeout(self.timeout)
-            return made
-
-    class Pool(HTTPSConnectionPool):
-        ConnectionCls = Dialled
-
-    return Pool
 
 
 def _misread() -> tuple[type[Exception], ...]:

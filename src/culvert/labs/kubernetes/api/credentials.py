@@ -2,7 +2,7 @@
 https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
 
 The client's own way reads all that the program prints, waits for it without an end, and goes on
-without credentials if it fails. Only this module imports the client at once.
+without credentials if it fails. Only this module and ``streams`` import the client at once.
 """
 
 from __future__ import annotations

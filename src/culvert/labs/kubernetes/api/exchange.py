@@ -6,6 +6,7 @@ reads all that a server sends.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from culvert.waiting import within
@@ -18,11 +19,15 @@ MOST_BYTES = 256 << 20
 
 class Exchange:
     """In the place of a client's own ``request``. ``request_s`` is the deadline for a server that
-    has answered before; ``answered``: whether the server did, the last time."""
+    has answered before; ``answered``: whether the server did, the last time. ``enter`` moves a new
+    thread into the network from which the server is reached, if it is not the machine's."""
 
-    def __init__(self, client: Any, request_s: float) -> None:
+    def __init__(
+        self, client: Any, request_s: float, enter: Callable[[], None] = lambda: None
+    ) -> None:
         self._request = client.rest_client.request
         self._request_s = request_s
+        self.enter = enter
         self.answered = False
         client.rest_client.request = self
 
@@ -32,6 +37,7 @@ class Exchange:
         deadline_s = _request_timeout or (self._request_s if self.answered else CONTACT_S)
 
         def exchange() -> Any:
+            self.enter()
             found = self._request(*args, _request_timeout=deadline_s, **fields)
             if found.data is None:
                 found.data = found.response.read(MOST_BYTES + 1)

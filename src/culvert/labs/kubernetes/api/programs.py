@@ -1,46 +1,30 @@
-"""Programs in running pods, over the API's ``exec``: streams in a websocket.
-
-The protocol (v5.channel.k8s.io, and v4 of older clusters) puts the number of a stream before each
-message. The end of the standard input is a message of its own in version 5; in version 4 it is the
-end of the connection.
-"""
+"""Programs in running pods, over the API's ``exec``."""
 
 from __future__ import annotations
 
 import io
 import os
-import select
 import socket
-import ssl
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from enum import IntEnum
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
 
-from culvert.errors import LabError
 from culvert.files.json_text import read_json
 from culvert.labs.kubernetes.api.client import Api
-from culvert.waiting import within
 
-V5 = "v5.channel.k8s.io"
-V4 = "v4.channel.k8s.io"
-CONNECT_S = 15.0
-SILENCE_S = 20.0
-"""Longest time in which a message is accepted, and for which one that has arrived in part keeps
-others from being sent."""
-_POLL_MS = 100
+CLOSE_S = 15.0
+BLOCKED_S = 40.0
+"""Longest time for which a message waits until another one has been sent or received."""
 
 
 class Channel(IntEnum):
-    """The streams of a program."""
+    """What a program sends."""
 
-    STDIN = 0
     STDOUT = 1
     STDERR = 2
     ERROR = 3
-    CLOSE = 255
 
 
 class PodProgram:
@@ -50,8 +34,11 @@ class PodProgram:
         self, api: Api, namespace: str, pod: str, container: str, argv: Sequence[str]
     ) -> None:
         """Start it. Raises LabError if the pod or the program cannot be reached."""
+        from culvert.labs.kubernetes.api import streams
+
         self._name = f"{argv[0]} in pod {pod}"
-        self._websocket = _connect(api, namespace, pod, container, argv)
+        self._broken = streams.BROKEN
+        self._streams = streams.connect(api, namespace, pod, container, argv)
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._code: int | None = None
@@ -59,7 +46,6 @@ class PodProgram:
         self.stdout = os.fdopen(self._reader, "rb")
         self.stderr = bytearray()
         self.reason = ""
-        self._v5 = _protocol(self._websocket) == V5
         self._thread = threading.Thread(target=self._receive, name=self._name, daemon=True)
         self._thread.start()
 
@@ -67,13 +53,13 @@ class PodProgram:
         """To its standard input; raises OSError if it has ended."""
         if self._ended.is_set():
             raise BrokenPipeError(f"{self._name} has ended")
-        self._send(bytes([Channel.STDIN]) + data)
+        self._send(self._streams.write_stdin, data)
 
     def close_input(self) -> None:
         """End its standard input."""
         with suppress(OSError):
-            if self._v5:
-                self._send(bytes([Channel.CLOSE, Channel.STDIN]))
+            if self._streams.can_end_input:
+                self._send(self._streams.end_input)
             else:
                 self.close()
 
@@ -89,33 +75,37 @@ class PodProgram:
 
     def close(self) -> None:
         """End the connection; the program's input ends with it. Idempotent."""
-        sock = self._websocket.sock
+        sock = self._streams.sock.sock
         if sock is not None:  # else the server has ended the connection
             with suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
-        self._thread.join(timeout=CONNECT_S)
-        self._websocket.shutdown()
+        self._thread.join(timeout=CLOSE_S)
+        self._streams.sock.shutdown()
 
-    def _send(self, message: bytes) -> None:
-        from websocket import ABNF, WebSocketException
-
-        if not self._lock.acquire(timeout=2 * SILENCE_S):
+    def _send(self, send: Callable[..., None], *data: bytes) -> None:
+        if not self._lock.acquire(timeout=BLOCKED_S):
             raise BrokenPipeError(f"{self._name}: the connection is blocked")
         try:
-            self._websocket.send(message, opcode=ABNF.OPCODE_BINARY)
-        except (WebSocketException, ValueError, AttributeError) as error:
+            send(*data)
+        except OSError:
+            raise
+        except self._broken as error:
             raise BrokenPipeError(f"{self._name}: {error}") from error
         finally:
             self._lock.release()
 
     def _receive(self) -> None:
-        from websocket import WebSocketException
-
         try:
-            while self._receive_one():
-                pass
-        except (OSError, WebSocketException, ValueError, AttributeError) as error:
-            self.reason = self.reason or f"the connection was lost: {error}"
+            while self._streams.is_open():
+                with self._lock:
+                    arrived = self._streams.take()
+                if not arrived:
+                    self._streams.poll()
+                for channel, message in arrived.items():
+                    self._accept(channel, message)
+        except self._broken as error:
+            if self._code is None:
+                self.reason = f"the connection was lost: {error}"
         finally:
             if self._code is None:
                 self._code = -1
@@ -123,35 +113,14 @@ class PodProgram:
             self._ended.set()
             os.close(self._writer)
 
-    def _receive_one(self) -> bool:
-        """Whether the connection goes on. Nothing is read while another thread writes: the
-        library of TLS does not allow that for one connection."""
-        from websocket import ABNF, WebSocketTimeoutException
-
-        sock = self._websocket.sock
-        pending = getattr(sock, "pending", None)
-        if not (pending and pending()):
-            poller = select.poll()
-            poller.register(sock, select.POLLIN)
-            if not poller.poll(_POLL_MS):
-                return True
-        try:
-            with self._lock:
-                opcode, message = self._websocket.recv_data()
-        except WebSocketTimeoutException:
-            return True  # what has arrived is kept: the rest follows
-        if opcode == ABNF.OPCODE_CLOSE:
-            return False
-        if not message:
-            return True
-        match message[0]:
+    def _accept(self, channel: int, message: bytes) -> None:
+        match channel:
             case Channel.STDOUT:
-                _write_all(self._writer, message[1:])
+                _write_all(self._writer, message)
             case Channel.STDERR:
-                self.stderr += message[1:]
+                self.stderr += message
             case Channel.ERROR:
-                self._code, self.reason = _status(message[1:])
-        return True
+                self._code, self.reason = _status(message)
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
@@ -176,68 +145,6 @@ def _status(message: bytes) -> tuple[int, str]:
     except (ValueError, TypeError, AttributeError):
         reason = message.decode(errors="replace")
     return -1, reason
-
-
-def _connect(api: Api, namespace: str, pod: str, container: str, argv: Sequence[str]) -> Any:
-    import websocket
-    from kubernetes.stream.ws_client import create_websocket
-
-    settings = api.client.configuration
-    query = [("command", word) for word in argv]
-    query += [("container", container)]
-    query += [(name, "true") for name in ("stdin", "stdout", "stderr")]
-    path = f"/api/v1/namespaces/{quote(namespace)}/pods/{quote(pod)}/exec?{urlencode(query)}"
-    base = urlsplit(settings.host)
-    scheme = "wss" if base.scheme == "https" else "ws"
-    url = f"{scheme}://{base.netloc}{base.path.rstrip('/')}{path}"
-    headers: dict[str, str] = {}
-    api.client.update_params_for_auth(headers, [], ["BearerToken"], None, None, None)
-    headers = {name.lower(): value for name, value in headers.items()}
-
-    def connect() -> Any:
-        if api.dial is None:
-            return create_websocket(settings, url, headers)
-        made = websocket.WebSocket()
-        made.connect(
-            url,
-            socket=_secured(api, base.hostname or "", base.port or 443),
-            header=[f"sec-websocket-protocol: {V5},{V4}"],
-        )
-        return made
-
-    try:
-        made = within(CONNECT_S, connect)
-    except TimeoutError as error:
-        raise LabError(
-            f"{argv[0]} in pod {pod}",
-            f"the cluster did not start it within {CONNECT_S:g} s",
-            "see the kubelet's log on the pod's node, which the API server connects to",
-        ) from error
-    except (OSError, websocket.WebSocketException) as error:
-        raise LabError(
-            f"{argv[0]} in pod {pod}",
-            f"it cannot be started: {str(error).splitlines()[0][:200]}",
-            "see the pod's state and events; the right to create pods/exec is needed",
-        ) from error
-    made.settimeout(SILENCE_S)
-    return made
-
-
-def _secured(api: Api, host: str, port: int) -> ssl.SSLSocket:
-    assert api.dial is not None  # the caller checked
-    settings = api.client.configuration
-    context = ssl.create_default_context(cafile=settings.ssl_ca_cert)
-    if settings.cert_file:
-        context.load_cert_chain(settings.cert_file, settings.key_file)
-    plain = api.dial(host, port)
-    plain.settimeout(CONNECT_S)
-    return context.wrap_socket(plain, server_hostname=host)
-
-
-def _protocol(connection: Any) -> str:
-    headers = connection.getheaders() or {}
-    found = connection.subprotocol
-    return str(found or {k.lower(): v for k, v in headers.items()}.get("sec-websocket-protocol"))
 
 
 class InputPipe(io.RawIOBase):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from pathlib import Path
 
 from culvert.labs.kubernetes.api.client import Api
@@ -10,6 +9,7 @@ from culvert.labs.kubernetes.embedded import settings
 from culvert.labs.kubernetes.embedded.access import Access, public_file, secret_file
 from culvert.labs.kubernetes.embedded.node import ClusterNode
 from culvert.labs.kubernetes.embedded.pki import service_account_keys
+from culvert.labs.namespace import syscalls
 
 APPLY_S = 60.0
 DIAL_S = 10.0
@@ -63,20 +63,14 @@ class ControlPlane:
 
     def api(self) -> Api:
         """The API as the administrator sees it."""
-        return Api.within(self.kubeconfig, self._dial)
+        return Api.within(self.kubeconfig, self._enter)
 
     def api_as(self, user: str) -> Api:
         """The same as another user sees it, with no rights unless they are granted."""
         credential = self.access.authority.issue(user)
-        return Api.within(self.access.kubeconfig(credential), self._dial)
+        return Api.within(self.access.kubeconfig(credential), self._enter)
 
-    def _dial(self, host: str, port: int) -> socket.socket:
-        """A connection from the node's own network."""
-        made = self.node.at.inside(lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM))
-        made.settimeout(DIAL_S)
-        try:
-            made.connect((host, port))
-        except OSError:
-            made.close()
-            raise
-        return made
+    def _enter(self) -> None:
+        """Move the calling thread into the node's own network."""
+        with self.node.at.netns_path.open("rb") as namespace:
+            syscalls.enter_network(namespace.fileno())
