@@ -140,7 +140,7 @@ def test_a_path_counts_by_its_canary_where_a_measurement_watches_no_load(
 def test_load_that_is_relayed_against_the_report_is_invalid(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("culvert.run.trials.attempt.send_canary", lambda session: [])
+    monkeypatch.setattr("culvert.run.trials.stage.send_canary", lambda session: [])
     finding = execute(made(PretendsDirect), kind, MESH)
     assert finding.status is Status.INVALID
     assert finding.reason.startswith(f"{CROSSED}: ")

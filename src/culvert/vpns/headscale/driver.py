@@ -96,8 +96,8 @@ class Headscale(AssigningMeshVpn):
         if not here.running:
             relayed, plain = not self.claims_direct, PLAIN in self.chosen
             address = here.join(self._control.url, relayed=relayed, plain=plain)
-            network = control.ADDRESSES.prefixlen
-            self.addresses[member.name] = IPv4Interface((address, network))
+            prefix = control.ADDRESSES.prefixlen
+            self.addresses[member.name] = IPv4Interface((address, prefix))
 
     def bring_up(self, *, but: Path | None = None) -> None:
         """A source that a measurement starts is registered first, and ended again."""

@@ -105,8 +105,9 @@ class Xfrm(TunnelVpn):
             ipsec_inner.require_pair(self.id, self.lab)
         (source,) = self.sources
         ends = ((source, self.target), (self.target, source))
+        algorithms = self.carriage.transform.algorithms
         keys = {
-            node.name: [_key(each) for each in self.carriage.transform.algorithms]
+            node.name: [secrets.token_hex(each.key_bytes) for each in algorithms]
             for node, _ in ends
         }
         for node, peer in ends:
@@ -143,7 +144,7 @@ class Xfrm(TunnelVpn):
         if self.carriage.in_udp and node.name not in self._sockets:
             self._sockets[node.name] = self._open_socket(node)
         try:
-            self._run(node, _UP)
+            ipsec_inner.ip(node, "-batch", str(node.directory / _UP))
         except LabError as error:
             self._unset(node)
             raise VpnError(self.id, error.why, "see culvert doctor for this kernel") from error
@@ -158,13 +159,11 @@ class Xfrm(TunnelVpn):
         return process
 
     def _unset(self, node: Node) -> None:
-        self._run(node, _DOWN, "-force", check=False)
+        down = str(node.directory / _DOWN)
+        ipsec_inner.ip(node, "-force", "-batch", down, check=False)
         socket = self._sockets.pop(node.name, None)
         if socket is not None:
             socket.stop()
-
-    def _run(self, node: Node, path: str, *words: str, check: bool = True) -> None:
-        ipsec_inner.ip(node, *words, "-batch", str(node.directory / path), check=check)
 
     # -- arguments of ip-xfrm ----------------------------------------------------------------------
 
@@ -278,10 +277,6 @@ class Xfrm(TunnelVpn):
 
     def outer_length(self, inner_length: int) -> int | None:
         return self.carriage.outer_length(inner_length)
-
-
-def _key(algorithm: Algorithm) -> str:
-    return secrets.token_hex(algorithm.key_bytes)
 
 
 def _words(algorithm: Algorithm, key: str) -> str:

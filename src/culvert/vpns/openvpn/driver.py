@@ -32,9 +32,8 @@ from culvert.vpns.openvpn import packet as wire
 from culvert.vpns.openvpn import program as openvpn_program
 from culvert.vpns.openvpn.choice import OPTIONS, RENEG, VARIANTS, Choice
 from culvert.vpns.openvpn.config import DEVICE, PORT, Transport
-from culvert.vpns.openvpn.management import Management
 from culvert.vpns.openvpn.requirements import INSTALL, missing_parts
-from culvert.vpns.openvpn.up import STATE_WAIT_S, Arrival, socket_of
+from culvert.vpns.openvpn.up import Arrival, socket_of
 from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 from culvert.waiting import wait_until
 
@@ -194,21 +193,8 @@ class OpenVpn(TunnelVpn):
             self._stop_processes(server)
             self.listen(server)
         for process in self.processes[server.name]:
-            self._forget(node, process)
-
-    def _forget(self, client: Node, server: Process) -> None:
-        """By name; the server may not have that client (any more)."""
-
-        def answer() -> str | None:
-            management.watch(STATE_WAIT_S)
-            return next((line for line in management.answers if "common name" in line), None)
-
-        if self.choice.static_key or not server.alive():
-            return
-        with Management(self.target, socket_of(self.target)) as management:
-            management.send(f"kill {client.name}")
-            what = f"the server on node {self.target.name} forgot its client"
-            self.await_fact(answer, server, what)
+            if not self.choice.static_key and process.alive():
+                self._arrival.forgotten(node, server, process)
 
     def crash(self, node: Node) -> None:
         """With a static key it waits until a second after the client's start, see leave()."""
@@ -227,16 +213,7 @@ class OpenVpn(TunnelVpn):
             raise NotPossible(self.id, "has no handshake that could be repeated", LEAVE_OUT)
         source = self.source_of(path)
         (process,) = self.processes[source.name]
-
-        def holds() -> bool:
-            management.watch(STATE_WAIT_S)
-            return management.holds
-
-        with Management(source, socket_of(source)) as management:
-            management.send("hold on")  # otherwise it waits a second before it reconnects
-            management.send("signal SIGUSR1")
-            what = f"openvpn on node {source.name} closed its connection"
-            self.await_fact(holds, process, what)
+        self._arrival.held(source, process)
 
     def resume(self, path: Path) -> None:
         """Release the client's hold; up when it reports that it is connected."""

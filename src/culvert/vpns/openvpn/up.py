@@ -1,4 +1,5 @@
-"""When an OpenVPN is up: its management socket reports it, or a ping is answered."""
+"""When an OpenVPN is up, holds or has forgotten a client, as its management socket reports it; or
+when a ping is answered."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from culvert.vpns.authoring import (
 )
 from culvert.vpns.openvpn.management import SOCKET_PATH_MAX, Management, ManagementState
 
-STATE_WAIT_S = 0.02
+_STATE_WAIT_S = 0.02
 """Time to wait for the next state before checking whether the program still runs."""
 _DROPPED = "SIGUSR1"
 _DATA_KEYS = re.compile(r"Data Channel: cipher")
@@ -39,7 +40,7 @@ class Arrival:
                 management.send("hold release")
 
             def connected() -> bool:
-                state = management.watch(STATE_WAIT_S)
+                state = management.watch(_STATE_WAIT_S)
                 if state is None or state.name != "CONNECTED":
                     self._refuse_setback(node, process, state)
                     return False
@@ -51,6 +52,31 @@ class Arrival:
                 what,
                 evidence=lambda: f"its state is {management.latest}; {self._server_log()}",
             )
+
+    def held(self, node: Node, process: Process) -> None:
+        """Have a client close its connection, and wait until it holds before it opens another."""
+
+        def holds() -> bool:
+            management.watch(_STATE_WAIT_S)
+            return management.holds
+
+        with Management(node, socket_of(node)) as management:
+            management.send("hold on")  # otherwise it waits a second before it reconnects
+            management.send("signal SIGUSR1")
+            what = f"openvpn on node {node.name} closed its connection"
+            self.vpn.await_fact(holds, process, what)
+
+    def forgotten(self, client: Node, server: Node, process: Process) -> None:
+        """Have the server forget a client, by name; it may not have that one (any more)."""
+
+        def answer() -> str | None:
+            management.watch(_STATE_WAIT_S)
+            return next((line for line in management.answers if "common name" in line), None)
+
+        with Management(server, socket_of(server)) as management:
+            management.send(f"kill {client.name}")
+            what = f"the server on node {server.name} forgot its client"
+            self.vpn.await_fact(answer, process, what)
 
     def data_channels(self, client: Process | None = None) -> tuple[int, int]:
         """How often the client, and the server, have received keys for the data channel."""

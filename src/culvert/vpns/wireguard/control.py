@@ -1,5 +1,5 @@
-"""WireGuard's configuration and state: through a program's socket, or the kernel's through
-``wg``."""
+"""WireGuard's configuration and state: through a program's socket, or the kernel's (see
+``tool``)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from ipaddress import IPv4Address
 from typing import ClassVar
 
 from culvert.vpns.authoring import Node, VpnError
-from culvert.vpns.wireguard import tool as wg_tool
 from culvert.vpns.wireguard import uapi
 from culvert.vpns.wireguard.uapi import DeviceState, Pair, PeerState
 
@@ -74,20 +73,3 @@ class ControlSocket(Control):
 
     def state(self, node: Node) -> DeviceState:
         return uapi.state(lambda: node.dial(self.path))
-
-
-class ControlTool(Control):
-    """For the kernel's WireGuard. ``wg`` prints times in whole seconds."""
-
-    resolution_ns = 1_000_000_000
-
-    def configure(self, node: Node, pairs: Sequence[Pair]) -> None:
-        """Keys go through standard input."""
-        wg_tool.configure(node, self._program(node), self.device, pairs)
-
-    def state(self, node: Node) -> DeviceState:
-        return wg_tool.state(node, self._program(node), self.device)
-
-    @staticmethod
-    def _program(node: Node) -> str:
-        return node.require(wg_tool.PROGRAM, "culvert install wireguard/kernel")

@@ -18,9 +18,10 @@ from culvert.vpns.authoring import (
     missing_tun,
 )
 from culvert.vpns.wireguard import program as wireguard_program
-from culvert.vpns.wireguard import tool as wg_tool
-from culvert.vpns.wireguard.control import Control, ControlSocket, ControlTool
+from culvert.vpns.wireguard.control import Control, ControlSocket
 from culvert.vpns.wireguard.program import PROGRAM
+from culvert.vpns.wireguard.tool import PROGRAM as TOOL
+from culvert.vpns.wireguard.tool import ControlTool
 
 
 class Device(ABC):
@@ -67,8 +68,8 @@ class KernelDevice(Device):
     def missing(self, host: Host) -> list[Missing]:
         """The kernel's WireGuard, and its tool."""
         missing = missing_from_kernel(host, "wireguard", "WireGuard in the kernel")
-        if host.find(wg_tool.PROGRAM) is None:
-            missing.append(Missing.to_install(wg_tool.PROGRAM, self.vpn.id))
+        if host.find(TOOL) is None:
+            missing.append(Missing.to_install(TOOL, self.vpn.id))
         return missing
 
     def version(self, host: Host) -> str:

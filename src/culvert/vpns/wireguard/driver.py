@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from ipaddress import ip_network
 
 from culvert.topology.ip import Interface
-from culvert.topology.shapes import Shape
 from culvert.vpns.authoring import (
     DIRECT,
     DataPath,
@@ -22,7 +21,6 @@ from culvert.vpns.authoring import (
     Path,
     Process,
     Route,
-    TunnelVpn,
     Variant,
     VpnError,
     endpoint,
@@ -37,6 +35,7 @@ from culvert.vpns.wireguard.control import Control
 from culvert.vpns.wireguard.device import Device, KernelDevice, ProgramDevice
 from culvert.vpns.wireguard.handshakes import Handshakes
 from culvert.vpns.wireguard.keys import Keys
+from culvert.vpns.wireguard.tunnels import Tunnels
 from culvert.vpns.wireguard.variants import (
     DEVICE,
     DISTRIBUTIONS,
@@ -57,12 +56,11 @@ _SEGMENTATION = ("tso", "gso", "tx-udp-segmentation")
 """If off, the kernel passes single packets to the program, which sends them one by one."""
 
 
-class WireGuard(TunnelVpn):
+class WireGuard(Tunnels):
     """The target listens on a fixed port; each source connects from a random one.
 
     As a hub (wg-easy and others), the target's kernel forwards packets between the sources, each of
-    which sends the whole network's packets to the target. On a mesh with several measured paths
-    each of them has a tunnel of its own, from its source to its target.
+    which sends the whole network's packets to the target.
     """
 
     name = "wireguard"
@@ -116,45 +114,6 @@ class WireGuard(TunnelVpn):
         self._device.rename(lab.free_device(DEVICE))
         self.port = lab.free_port(PORT)
 
-    # -- which tunnels there are -------------------------------------------------------------------
-
-    @property
-    def meshed(self) -> bool:
-        """Whether each measured path has a tunnel of its own."""
-        topology = self.lab.spec.topology
-        return topology.name == Shape.MESH and len(topology.paths) > 1
-
-    @property
-    def sources(self) -> tuple[Node, ...]:
-        """The initiators; on such a mesh every member may be one."""
-        return self.lab.members if self.meshed else super().sources
-
-    @property
-    def paths(self) -> Sequence[Path]:
-        """Those of such a mesh, otherwise from each initiator to the responder."""
-        return self.lab.spec.topology.paths if self.meshed else super().paths
-
-    def route(self, path: Path) -> Route:
-        """Direct, unless it leads through a hub."""
-        return DIRECT if self.meshed else super().route(path)
-
-    @property
-    def joining(self) -> Sequence[Node]:
-        return [self.lab.nodes[name] for name in dict.fromkeys(path.target for path in self.paths)]
-
-    def peers(self, node: Node) -> tuple[Node, ...]:
-        """The nodes at the other ends of a node's tunnels."""
-        ends = [path for path in self.paths if node.name in (path.source, path.target)]
-        names = [path.target if path.source == node.name else path.source for path in ends]
-        return tuple(self.lab.nodes[name] for name in dict.fromkeys(names))
-
-    def _responder(self, path: Path) -> Node:
-        return self.lab.nodes[path.target] if self.meshed else self.target
-
-    def _targets_of(self, node: Node) -> list[Node]:
-        """The targets of paths from a node."""
-        return [self.lab.nodes[path.target] for path in self.paths if path.source == node.name]
-
     # -- the life of a tunnel ----------------------------------------------------------------------
 
     def configure(self) -> None:
@@ -197,7 +156,7 @@ class WireGuard(TunnelVpn):
     def reach(self, path: Path) -> None:
         """Connect a path's source to its responder."""
         if self.meshed:
-            self._connect(self.source_of(path), self._responder(path))
+            self._connect(self.source_of(path), self.responder(path))
         else:
             super().reach(path)
 
@@ -281,13 +240,13 @@ class WireGuard(TunnelVpn):
 
     def drop(self, path: Path) -> None:
         """Remove the peer, and with it all keys, at both ends."""
-        source, target = self.source_of(path), self._responder(path)
+        source, target = self.source_of(path), self.responder(path)
         self.control.configure(source, [self._keys.public(target.name), ("remove", "true")])
         self._forget(source, target)
 
     def resume(self, path: Path) -> None:
         """Add the peer to the running source again: it starts a handshake at once."""
-        source, target = self.source_of(path), self._responder(path)
+        source, target = self.source_of(path), self.responder(path)
         self.control.configure(source, self._with_endpoint(target))
         self._await_handshake(source, target)
 
@@ -298,7 +257,7 @@ class WireGuard(TunnelVpn):
         and replays), and the next connect() would take five seconds.
         """
         super().leave(node)
-        for target in self._targets_of(node):
+        for target in self.targets_of(node):
             if target.link(self._device.name) is not None:
                 self._forget(node, target)
 
@@ -310,7 +269,7 @@ class WireGuard(TunnelVpn):
             self._stop_processes(node)
         else:
             super().crash(node)
-        for target in self._targets_of(node):
+        for target in self.targets_of(node):
             self._handshakes.wait_until_allowed(node, target)
 
     def rekey(self, path: Path) -> None:
@@ -321,7 +280,7 @@ class WireGuard(TunnelVpn):
         as a new private key, discard the old keys first, and so block traffic that a rekey does
         not.
         """
-        source, target = self.source_of(path), self._responder(path)
+        source, target = self.source_of(path), self.responder(path)
         self._handshakes.wait(
             source,
             target,

@@ -8,7 +8,8 @@ import base64
 from collections.abc import Sequence
 from ipaddress import ip_network
 
-from culvert.vpns.authoring import Completed, Node, VpnError
+from culvert.vpns.authoring import Node, VpnError
+from culvert.vpns.wireguard.control import Control
 from culvert.vpns.wireguard.uapi import DeviceState, Pair, PeerState
 
 PROGRAM = "wg"
@@ -26,26 +27,30 @@ _DEFAULTS = {"replace_allowed_ips"}
 """Keys whose effect ``wg addconf`` has by default."""
 
 
-def configure(node: Node, program: str, device: str, pairs: Sequence[Pair]) -> None:
-    """Apply ``pairs``, in the keys of ``uapi``. Raises VpnError if the kernel refuses them."""
-    added, changes = translate(pairs)
-    if added:
-        _run(node, [program, "addconf", device, "/dev/stdin"], added)
-    for words in changes:
-        _run(node, [program, "set", device, *words])
+class ControlTool(Control):
+    """For the kernel's WireGuard. ``wg`` prints times in whole seconds."""
+
+    resolution_ns = 1_000_000_000
+
+    def configure(self, node: Node, pairs: Sequence[Pair]) -> None:
+        """Raises VpnError if the kernel refuses them."""
+        added, changes = translate(pairs)
+        if added:
+            _run(node, ["addconf", self.device, "/dev/stdin"], added)
+        for words in changes:
+            _run(node, ["set", self.device, *words])
+
+    def state(self, node: Node) -> DeviceState:
+        """The command prints the keys too; they are not passed on."""
+        printed = _run(node, ["show", self.device, "dump"])
+        try:
+            return _parse(printed)
+        except ValueError as error:
+            where = f"{PROGRAM} show on node {node.name}"
+            raise VpnError(where, "printed another form", "install wireguard-tools") from error
 
 
-def state(node: Node, program: str, device: str) -> DeviceState:
-    """The kernel's state. The command prints the keys too; they are not passed on."""
-    done = _run(node, [program, "show", device, "dump"])
-    try:
-        return parse(done.stdout)
-    except ValueError as error:
-        where = f"{program} show on node {node.name}"
-        raise VpnError(where, "printed another form", "install wireguard-tools") from error
-
-
-def parse(dump: str) -> DeviceState:
+def _parse(dump: str) -> DeviceState:
     """A device's line, then one for each peer (wg(8)); ValueError for another form."""
     (_, _, port, _), *rows = (line.split("\t") for line in dump.splitlines())
     return DeviceState(
@@ -88,16 +93,17 @@ def translate(pairs: Sequence[Pair]) -> tuple[str, list[list[str]]]:
     return "".join(f"{line}\n" for line in added), changes
 
 
-def _run(node: Node, argv: Sequence[str], text: str | None = None) -> Completed:
-    done = node.run(argv, stdin=text, check=False)
+def _run(node: Node, words: Sequence[str], text: str | None = None) -> str:
+    program = node.require(PROGRAM, "culvert install wireguard/kernel")
+    done = node.run([program, *words], stdin=text, check=False)
     if done.returncode:
         printed = done.stderr.strip().splitlines()[-1:]
         raise VpnError(
             f"WireGuard's configuration on node {node.name}",
-            f"{argv[1]} was refused: {' '.join(printed)}",
+            f"{words[0]} was refused: {' '.join(printed)}",
             "stop the program that uses the UDP port on this node, or see the kernel's log",
         )
-    return done
+    return done.stdout
 
 
 def _base64(hexadecimal: str) -> str:
