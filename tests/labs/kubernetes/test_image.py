@@ -5,17 +5,26 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import struct
+import platform
+import shutil
 import sys
 import tarfile
 from pathlib import Path
 
 import pytest
 
-from culvert.errors import UsageError
-from culvert.labs.kubernetes.image import Image, archive, is_static, write
+from culvert.errors import NotPossible, UsageError
+from culvert.labs.hosts.remote.programs import FOLDER, PROBE, Architecture, static_probe
+from culvert.labs.kubernetes.image import (
+    PROBE_PATH,
+    Image,
+    archive,
+    contents,
+    write,
+)
 
-IMAGE = Image("culvert.local/x:1", ("/x",), {"/bin/x": b"\x7fELF"}, {"/x": "/bin/x"})
+IMAGE = Image("culvert.local/x:1", ("/bin/x",), {"/bin/x": b"\x7fELF"})
+DOCKERFILE = Path(__file__).parents[3] / "crates/probe/Dockerfile"
 
 
 def unpacked(blob: bytes) -> dict[str, bytes]:
@@ -36,7 +45,7 @@ def test_every_blob_is_named_by_its_digest_and_reached_from_the_index() -> None:
         assert len(content) == each["size"]
     config = json.loads(files[blob_of(manifest["config"])])
     assert config["rootfs"]["diff_ids"] == [manifest["layers"][0]["digest"]]
-    assert config["config"]["Entrypoint"] == ["/x"]
+    assert config["config"]["Entrypoint"] == ["/bin/x"]
     assert config["config"]["User"] == "65534:65534"
 
 
@@ -44,35 +53,44 @@ def blob_of(described: dict[str, str]) -> str:
     return "blobs/" + described["digest"].replace(":", "/")
 
 
-def test_the_layer_has_the_programs_links_and_mount_points() -> None:
-    files = unpacked(archive(IMAGE))
-    layer = max(files.values(), key=len)
-    with tarfile.open(fileobj=io.BytesIO(layer)) as tar:
-        members = {member.name: member for member in tar.getmembers()}
-    assert members["bin/x"].mode == 0o755
-    assert members["x"].linkname == "/bin/x"
-    assert members["tmp"].mode == 0o1777
-    assert members["proc"].isdir()
+def test_the_layer_has_the_programs_and_nothing_else() -> None:
+    with tarfile.open(fileobj=io.BytesIO(contents(IMAGE).layer.content)) as tar:
+        (member,) = tar.getmembers()
+    assert (member.name, member.mode, member.size) == ("bin/x", 0o755, 4)
+
+
+def test_the_dockerfile_makes_the_same_image() -> None:
+    lines = [line.split(" ", 1) for line in DOCKERFILE.read_text().splitlines() if line[0] != "#"]
+    made = json.loads(contents(Image("x:1", (PROBE_PATH,), {PROBE_PATH: b""})).config.content)
+    written = {
+        "Entrypoint": next(json.loads(value) for word, value in lines if word == "ENTRYPOINT"),
+        "Env": [value for word, value in lines if word == "ENV"],
+        "User": next(value for word, value in lines if word == "USER"),
+    }
+    assert written == made["config"]
+    assert ["FROM", "scratch"] in lines
+    (copied,) = [value.split() for word, value in lines if word == "COPY"]
+    machine = next(value for word, value in lines if word == "ARG").partition("=")[2]
+    assert copied == [f"{PROBE}-${{MACHINE}}", PROBE_PATH]
+    assert Architecture.of(machine, big_endian=False).name == machine
+
+
+def test_without_a_static_probe_the_command_that_builds_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CULVERT_TOOLS", str(tmp_path))
+    with pytest.raises(NotPossible) as caught:
+        static_probe("the probe's image")
+    assert caught.value.remedy == "make probe-static"
+    (tmp_path / FOLDER).mkdir()
+    name = Architecture.of(platform.machine(), big_endian=False).name
+    program = tmp_path / FOLDER / f"{PROBE}-{name}"
+    shutil.copy(Path(sys.executable).resolve(), program)
+    assert static_probe("the probe's image") == program.read_bytes()
 
 
 def test_equal_files_give_equal_bytes() -> None:
     assert archive(IMAGE) == archive(IMAGE)
-
-
-def elf(*kinds: int) -> bytes:
-    """The header of an ELF program with segments of these kinds."""
-    header = b"\x7fELF\x02\x01\x01".ljust(16, b"\0") + struct.pack(
-        "<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 0, 0, 64, 56, len(kinds), 0, 0, 0
-    )
-    return header + b"".join(struct.pack("<I", kind).ljust(56, b"\0") for kind in kinds)
-
-
-def test_a_program_with_an_interpreter_is_not_static() -> None:
-    assert is_static(elf(1, 2))
-    assert not is_static(elf(1, 3, 2))
-    assert not is_static(Path(sys.executable).resolve().read_bytes())
-    with pytest.raises(UsageError, match="not a 64-bit ELF program"):
-        is_static(b"#!/bin/sh")
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:

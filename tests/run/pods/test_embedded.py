@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import LabError, NotPossible
+from culvert.labs.hosts.remote.programs import static_probe
 from culvert.labs.kubernetes.embedded.programs.built import BUILD_IT, built
-from culvert.labs.kubernetes.image import static_probe
 from culvert.labs.kubernetes.pods import choice, lost, manifests
 from culvert.labs.kubernetes.pods.choice import By, Wish
 from culvert.labs.kubernetes.pods.lab import NO_WISHES, KubernetesLab, Wishes

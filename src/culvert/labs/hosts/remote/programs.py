@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import struct
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,10 +50,9 @@ def probe_for(what: str, architecture: Architecture) -> Path:
 
     Raises NotPossible with the command that builds it.
     """
-    for directory in tools.tool_directories():
-        path = directory / FOLDER / f"{PROBE}-{architecture.name}"
-        if path.is_file() and program_architecture(path) == architecture.name:
-            return path
+    static = static_for(architecture)
+    if static is not None:
+        return static
     own = tools.require(PROBE, "run `make setup`")
     if program_architecture(own) == architecture.name:
         return own
@@ -62,6 +62,25 @@ def probe_for(what: str, architecture: Architecture) -> Path:
         f"(this machine is {platform.machine()})",
         f"make probe-static TARGET={architecture.target}",
     )
+
+
+def static_for(architecture: Architecture) -> Path | None:
+    """The static probe that ``make probe-static`` has built; None if it has not."""
+    for directory in tools.tool_directories():
+        path = directory / FOLDER / f"{PROBE}-{architecture.name}"
+        if path.is_file() and program_architecture(path) == architecture.name:
+            return path
+    return None
+
+
+def static_probe(purpose: str) -> bytes:
+    """The static probe for this machine; ``purpose`` is named in an error. Raises NotPossible if
+    there is none."""
+    path = static_for(Architecture.of(platform.machine(), big_endian=sys.byteorder == "big"))
+    if path is None:
+        why = "there is no static probe for this machine, and others need shared libraries"
+        raise NotPossible(purpose, why, "make probe-static")
+    return path.read_bytes()
 
 
 def program_architecture(path: Path) -> str:

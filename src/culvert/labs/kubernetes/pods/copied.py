@@ -6,8 +6,8 @@ from contextlib import suppress
 from typing import Any
 
 from culvert.errors import CulvertError, NotPossible
+from culvert.labs.hosts.remote.programs import static_probe
 from culvert.labs.kubernetes.api.client import Api, Http
-from culvert.labs.kubernetes.image import static_probe
 from culvert.labs.kubernetes.pods import state
 from culvert.labs.kubernetes.pods.choice import ClusterNodeInfo, Wish
 from culvert.labs.kubernetes.pods.node import PodAddress, PodNode
