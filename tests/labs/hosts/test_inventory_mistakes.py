@@ -41,23 +41,6 @@ def test_what_is_no_file_is_refused_before_ansible_is_started(tmp_path: Path, ki
     assert path not in listing._begun
 
 
-def test_groups_that_are_in_many_groups_are_looked_at_once() -> None:
-    """Two groups of each level hold both of the next: 2^200 ways lead to the last."""
-    levels = range(200)
-    listed: dict[str, Any] = {
-        f"{name}{level}": {"children": [f"a{level + 1}", f"b{level + 1}"]}
-        for level in levels
-        for name in "ab"
-    }
-    listed |= {"all": {"children": ["a0", "b0", "members"]}, "members": {"children": ["b0"]}}
-    listed |= {"a200": {"hosts": ["one"]}, "b200": {"hosts": ["two"]}}
-    hosts = inventory_of(Path("hosts.yml"), listed).hosts
-    assert [(host.name, host.nodes) for host in hosts] == [
-        ("one", ("member",)),
-        ("two", ("member",)),
-    ]
-
-
 def test_a_command_names_it(say: Cli, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "hosts.yml")
     for words in (

@@ -110,15 +110,11 @@ def inventory_of(
 
 
 def _in_order(listed: Mapping[str, Any], group: str) -> Iterator[str]:
-    """The hosts of a group, then those of its groups. A group may be in many others, and so may
-    they: each is looked at once."""
-    todo, seen = [group], {group}
-    while todo:
-        found = listed.get(todo.pop(), {})
-        yield from found.get("hosts", ())
-        new = [child for child in found.get("children", ()) if child not in seen]
-        seen.update(new)
-        todo += reversed(new)
+    """The hosts of a group, then those of its groups; a host may be in several."""
+    found = listed.get(group, {})
+    yield from found.get("hosts", ())
+    for child in found.get("children", ()):
+        yield from _in_order(listed, child)
 
 
 def _groups(listed: Mapping[str, Any]) -> dict[str, list[str]]:

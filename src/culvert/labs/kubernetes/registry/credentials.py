@@ -11,10 +11,8 @@ from pathlib import Path
 
 from culvert.errors import UsageError
 from culvert.files.json_text import read_json
-from culvert.files.plain import read_plain
 from culvert.labs.kubernetes.registry.reference import HUB
 
-MOST_BYTES = 1 << 20
 _KEYS = ("{}", "https://{}", "https://{}/", "https://{}/v1/", "https://{}/v2/")
 _HUB_KEYS = ("https://index.docker.io/v1/",)
 
@@ -32,7 +30,7 @@ def basic(registry: str) -> str | None:
     """
     path = config_file()
     try:
-        auths = read_json(read_plain(path, MOST_BYTES)).get("auths", {})
+        auths = read_json(path.read_bytes()).get("auths", {})
         keys = _HUB_KEYS if registry == HUB else [key.format(registry) for key in _KEYS]
         entries = map(auths.get, keys)
         found = next((entry["auth"] for entry in entries if entry and entry.get("auth")), None)
