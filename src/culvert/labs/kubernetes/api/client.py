@@ -229,11 +229,10 @@ def _in_a_pod() -> bool:
 
 def _require_client() -> None:
     try:
-        import kubernetes  # noqa: F401
+        from kubernetes.stream.ws_client import V5_CHANNEL_PROTOCOL  # noqa: F401
     except ImportError:
-        raise NotPossible(
-            "the lab kubernetes", "the Kubernetes client for Python is not installed", EXTRA
-        ) from None
+        why = "the Kubernetes client for Python is not installed, or an old one is"
+        raise NotPossible("the lab kubernetes", why, EXTRA) from None
 
 
 def _settings() -> Any:
