@@ -16,8 +16,8 @@ import pytest
 
 from culvert.labs.kubernetes.api.client import Api
 from culvert.labs.kubernetes.api.programs import InputPipe, PodProgram
+from tests.labs.kubernetes.test_hostile_kubeconfigs import config
 from tests.labs.kubernetes.test_hostile_servers import Server
-from tests.labs.kubernetes.test_wrong_kubeconfigs import config
 
 pytest.importorskip("kubernetes")
 

@@ -1,8 +1,8 @@
 """Credentials from the program that a kubeconfig names (``exec``), as client-go obtains them:
 https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
 
-The client's own way waits for the program without an end, and goes on without credentials if it
-fails. Only this module and ``streams`` import the client at once.
+The client's own way reads all that the program prints, waits for it without an end, and goes on
+without credentials if it fails. Only this module and ``streams`` import the client at once.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import os
 import signal
 from contextlib import suppress
-from subprocess import PIPE, Popen, TimeoutExpired
+from subprocess import PIPE, Popen
 from typing import Any, NoReturn
 
 from kubernetes.config.dateutil import parse_rfc3339
@@ -20,9 +20,11 @@ from kubernetes.config.kube_config import FileOrData, KubeConfigLoader, KubeConf
 
 from culvert.errors import UsageError
 from culvert.files.json_text import read_json
+from culvert.waiting import within
 
 EXEC_S = 60.0
 """Longest time in which a program gives credentials: a user may have to log in."""
+MOST_BYTES = 1 << 20
 
 
 def load(kubeconfigs: str, context: str | None, settings: Any) -> None:
@@ -71,15 +73,27 @@ def _run(program: Any) -> dict[str, Any]:
         )
     except (OSError, TypeError, ValueError) as error:
         raise UsageError(what, f"it cannot be started: {error}", "correct its name") from error
-    with process:
-        try:
-            text, _ = process.communicate(timeout=EXEC_S)
-        except TimeoutExpired:
-            why = f"it did not end within {EXEC_S:g} s"
-            raise UsageError(what, why, remedy) from None
-        finally:
-            with suppress(ProcessLookupError):
-                process.kill() if group is None else os.killpg(process.pid, signal.SIGKILL)
+    assert process.stdout is not None
+    printed = process.stdout
+
+    def read() -> bytes:
+        with printed:
+            text = printed.read(MOST_BYTES + 1)
+            if len(text) <= MOST_BYTES:
+                process.wait()
+            return text
+
+    try:
+        text = within(EXEC_S, read)
+    except TimeoutError:
+        why = f"it did not end within {EXEC_S:g} s"
+        raise UsageError(what, why, remedy) from None
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill() if group is None else os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    if len(text) > MOST_BYTES:
+        raise UsageError(what, f"it prints more than {MOST_BYTES >> 20} MiB", remedy)
     if process.returncode:
         raise UsageError(what, f"it ended with code {process.returncode}", remedy)
     try:

@@ -1,11 +1,11 @@
-"""Kubeconfigs that are wrong: refused soon, in words."""
+"""Kubeconfigs that somebody made to do harm, or that are wrong: refused soon, in words."""
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from culvert.errors import CulvertError, NotPossible, UsageError
+from culvert.errors import CulvertError, UsageError
 from culvert.labs.kubernetes.api import credentials
-from culvert.labs.kubernetes.api.client import EXTRA, Api
+from culvert.labs.kubernetes.api.client import Api
 from culvert.waiting import wait_until
 from tests.cli import Cli
 
@@ -64,14 +64,19 @@ TEXTS = {
     "a text": "kubeconfig",
     "a zero byte": "a: \0",
     "no YAML": "a: [",
+    "a tag": "!!python/object/apply:os.system ['touch pwned']",
     "a date that is none": "a: 2026-99-99",
     "two documents": "---\na: 1\n---\nb: 2\n",
 }
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_text(written: Callable[[Any], Path], name: str) -> None:
+def test_text(
+    written: Callable[[Any], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     refused(written(TEXTS[name]))
+    assert not (tmp_path / "pwned").exists()
 
 
 SHAPES: dict[str, dict[str, Any]] = {
@@ -191,6 +196,34 @@ def test_a_program_of_credentials_that_hangs_is_ended(
 
 
 @pytest.mark.parametrize(
+    "script",
+    ["cat /dev/zero", "yes", "yes >&2 & yes", "head -c 2000000 /dev/zero; sleep 1000", "yes & yes"],
+)
+def test_a_program_of_credentials_that_floods_is_ended(
+    tmp_path: Path, written: Callable[[Any], Path], script: str
+) -> None:
+    """In few megabytes of memory."""
+    program = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": "sh",
+        "args": ["-c", f"echo $$ > {tmp_path / 'pid'}; {script} 2>/dev/null"],
+    }
+    before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert "prints more than 1 MiB" in refused(written(config(user={"exec": program}))).why
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib < 64 << 10
+    group = int((tmp_path / "pid").read_text())
+    wait_until(lambda: not _lives(group), what="the end of its children", deadline_s=5)
+
+
+def _lives(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
     ("content", "why"),
     [
         ("{}", "no ExecCredential"),
@@ -289,17 +322,6 @@ def test_a_program_of_credentials_that_is_wrong(
     written: Callable[[Any], Path], program: Any
 ) -> None:
     refused(written(config(user={"exec": program})), CulvertError)
-
-
-@pytest.mark.parametrize("old", [True, False])
-def test_without_a_client_that_has_what_is_needed(
-    written: Callable[[Any], Path], monkeypatch: pytest.MonkeyPatch, *, old: bool
-) -> None:
-    if old:
-        monkeypatch.delattr("kubernetes.stream.ws_client.V5_CHANNEL_PROTOCOL")
-    else:
-        monkeypatch.setitem(sys.modules, "kubernetes.stream.ws_client", None)
-    assert refused(written(config()), NotPossible).remedy == EXTRA
 
 
 def test_commands_name_it(say: Cli, tmp_path: Path) -> None:
