@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -14,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from culvert.errors import CulvertError, UsageError
+from culvert.errors import CulvertError, NotPossible, UsageError
 from culvert.labs.kubernetes.api import credentials
-from culvert.labs.kubernetes.api.client import Api
+from culvert.labs.kubernetes.api.client import EXTRA, Api
 from culvert.waiting import wait_until
 from tests.cli import Cli
 
@@ -322,6 +323,17 @@ def test_a_program_of_credentials_that_is_wrong(
     written: Callable[[Any], Path], program: Any
 ) -> None:
     refused(written(config(user={"exec": program})), CulvertError)
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_without_a_client_that_has_what_is_needed(
+    written: Callable[[Any], Path], monkeypatch: pytest.MonkeyPatch, *, old: bool
+) -> None:
+    if old:
+        monkeypatch.delattr("kubernetes.stream.ws_client.V5_CHANNEL_PROTOCOL")
+    else:
+        monkeypatch.setitem(sys.modules, "kubernetes.stream.ws_client", None)
+    assert refused(written(config()), NotPossible).remedy == EXTRA
 
 
 def test_commands_name_it(say: Cli, tmp_path: Path) -> None:
