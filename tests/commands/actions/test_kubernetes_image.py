@@ -9,7 +9,7 @@ import pytest
 
 from culvert.commands.actions.kubernetes import ImageRequest
 from culvert.errors import NotPossible, UsageError
-from culvert.labs.hosts.remote.programs import static_probe
+from culvert.labs.probes import static_probe
 from tests.cli import culvert
 from tests.labs.kubernetes.registry.server import NAME, serving
 

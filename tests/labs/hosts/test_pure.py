@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from culvert import tools
 from culvert.errors import NotPossible
 from culvert.labs.hosts.facts.cpus import PER_NODE, imagined, own_cpus
-from culvert.labs.hosts.remote.programs import Architecture, probe_for, program_architecture
 from culvert.labs.hosts.ssh.failures import SshError, connection_error
+from culvert.labs.probes import Architecture, probe_for, program_architecture
 from culvert.study.conditions.cpus import split
 from culvert.study.conditions.processors import own_cores
 

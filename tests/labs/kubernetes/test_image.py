@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import NotPossible, UsageError
-from culvert.labs.hosts.remote.programs import FOLDER, PROBE, Architecture, static_probe
 from culvert.labs.kubernetes.image import (
     PROBE_PATH,
     Image,
@@ -22,6 +21,7 @@ from culvert.labs.kubernetes.image import (
     contents,
     write,
 )
+from culvert.labs.probes import FOLDER, PROBE, Architecture, static_probe
 
 IMAGE = Image("culvert.local/x:1", ("/bin/x",), {"/bin/x": b"\x7fELF"})
 DOCKERFILE = Path(__file__).parents[3] / "crates/probe/Dockerfile"

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import LabError, NotPossible
-from culvert.labs.hosts.remote.programs import static_probe
 from culvert.labs.kubernetes.embedded.programs.built import BUILD_IT, built
 from culvert.labs.kubernetes.pods import choice, lost, manifests
 from culvert.labs.kubernetes.pods.choice import By, Wish
@@ -24,6 +23,7 @@ from culvert.labs.kubernetes.pods.node import PodNode
 from culvert.labs.kubernetes.pods.workspace import Options
 from culvert.labs.namespace import cleanup
 from culvert.labs.namespace.places import run_directory
+from culvert.labs.probes import static_probe
 from culvert.machine import cgroup
 from culvert.measurements.kubernetes.k8s_api import ApiInstrument, K8sApi, K8sApiParameters
 from culvert.measurements.rtt.rtt import Rtt, RttParameters

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from culvert.errors import NotPossible, UsageError
 from culvert.files.target import replacing
-from culvert.labs.hosts.remote.programs import static_probe
+from culvert.labs.probes import static_probe
 
 PROBE_IMAGE = "culvert.local/probe"
 PROBE_PATH = "/culvert-probe"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from culvert.errors import LabError, NotPossible
 from culvert.labs.hosts.remote.agent import Agent
-from culvert.labs.hosts.remote.programs import PROBE, Architecture, probe_for
 from culvert.labs.hosts.ssh.bootstrap import Escalation, FirstContact
 from culvert.labs.hosts.ssh.connection import SshConnection
 from culvert.labs.hosts.ssh.printed import MOST_BYTES, Marks, last_line
+from culvert.labs.probes import PROBE, Architecture, probe_for
 
 OLDEST_KERNEL = (3, 4)
 """PR_SET_CHILD_SUBREAPER (prctl(2))."""

@@ -6,12 +6,12 @@ from contextlib import suppress
 from typing import Any
 
 from culvert.errors import CulvertError, NotPossible
-from culvert.labs.hosts.remote.programs import static_probe
 from culvert.labs.kubernetes.api.client import Api, Http
 from culvert.labs.kubernetes.pods import state
 from culvert.labs.kubernetes.pods.choice import ClusterNodeInfo, Wish
 from culvert.labs.kubernetes.pods.node import PodAddress, PodNode
 from culvert.labs.kubernetes.pods.workspace import Workspace
+from culvert.labs.probes import static_probe
 from culvert.topology.placement import Placement
 
 COPY_DEADLINE_S = 60.0

@@ -10,7 +10,7 @@ import culvert
 from culvert import tools
 from culvert.errors import NotPossible
 from culvert.labs.building import alone, run_step
-from culvert.labs.hosts.remote.programs import static_probe
+from culvert.labs.probes import static_probe
 
 _CHECKOUT = Path(culvert.__file__).parents[2]
 """Of an editable installation: it has the sources of the probe."""

@@ -1,4 +1,4 @@
-"""The static probe for a host's architecture."""
+"""The probe for other machines, hosts and pods: static, for each architecture."""
 
 from __future__ import annotations
 
