@@ -133,19 +133,13 @@ class ServiceProbe(Probe):
         return super().begin(task, **parameters)
 
 
-def open_session(
-    stack: ExitStack,
-    lab: KubernetesLab,
-    network: ClusterNetwork,
-    known_max_size: dict[str, int] | None = None,
-) -> PodSession:
+def open_session(stack: ExitStack, lab: KubernetesLab, network: ClusterNetwork) -> PodSession:
     """Probes in both pods of a lab that is open."""
     near = stack.enter_context(Probe(lab.a))
     service = lab.service_address
     far = Probe(lab.b) if service is None else ServiceProbe(lab.b, str(service))
     stack.enter_context(far)
-    known = {} if known_max_size is None else known_max_size
-    return PodSession(lab, network, lab.path, near, far, known_max_size=known)
+    return PodSession(lab, network, lab.path, near, far)
 
 
 def first_packet(session: PodSession) -> float:

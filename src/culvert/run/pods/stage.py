@@ -58,7 +58,9 @@ def execute(
         under = clusters.under(vpn, spec)
     except CulvertError as error:
         return TrialFinding.of_error(error)
-    pods = Pods(vpn, under, known_max_size)
+    pods = Pods(vpn, under)
+    if known_max_size is not None:
+        pods.known_max_size = known_max_size
     network = ClusterNetwork(vpn)
     return Execution(network, between_pods(spec), measurement, parameters, pods).execute()
 
@@ -68,8 +70,8 @@ class Pods(Stage):
 
     brings_up = False
 
-    def __init__(self, vpn: Vpn, under: Under, known_max_size: dict[str, int] | None) -> None:
-        super().__init__(known_max_size)
+    def __init__(self, vpn: Vpn, under: Under) -> None:
+        super().__init__()
         self._vpn = vpn
         self._under = under
         self.observed = under.encrypted is not None
@@ -99,7 +101,7 @@ class Pods(Stage):
         del path, busy  # the only one
         assert isinstance(lab, KubernetesLab)
         assert isinstance(vpn, ClusterNetwork)
-        return open_session(stack, lab, vpn, self.known_max_size)
+        return open_session(stack, lab, vpn)
 
     def proof(self, session: Session, measurement: Measurement[Any]) -> PathProof:
         assert isinstance(session, PodSession)

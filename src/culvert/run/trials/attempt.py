@@ -186,6 +186,7 @@ class Attempt:
             with ExitStack() as stack:
                 with naming_the_cause(self._vpn, lab):
                     session = self._stage.session(stack, lab, self._vpn, path, busy=busy)
+                session.known_max_size = self._stage.known_max_size
                 with naming_the_cause(self._vpn, lab, session.probes):
                     found.outcome = self._on_path(session, found.finding)
                 if found.outcome is None:

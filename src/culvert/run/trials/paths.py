@@ -38,7 +38,6 @@ def open_session(
     lab: Lab,
     vpn: Vpn,
     path: Path,
-    known_max_size: dict[str, int] | None = None,
     *,
     busy: Set[str] = frozenset(),
 ) -> Session:
@@ -59,7 +58,6 @@ def open_session(
         probes[source.name],
         probes[target.name],
         others,
-        known_max_size={} if known_max_size is None else known_max_size,
     )
 
 

@@ -67,9 +67,9 @@ class Stage(ABC):
     brings_up = True
     """Whether the time until the tunnel is up is one of the trial's figures."""
 
-    def __init__(self, known_max_size: dict[str, int] | None = None) -> None:
-        """``known_max_size`` is kept for later trials (``Session``)."""
-        self.known_max_size = {} if known_max_size is None else known_max_size
+    def __init__(self) -> None:
+        self.known_max_size: dict[str, int] = {}
+        """Of its sessions: kept for later trials."""
 
     @abstractmethod
     def lab(self, spec: LabSpec) -> Lab:
@@ -98,8 +98,8 @@ class Stage(ABC):
 class Tunnels(Stage):
     """Any lab in which Culvert brings the VPN up."""
 
-    def __init__(self, make_lab: LabFactory, known_max_size: dict[str, int] | None = None) -> None:
-        super().__init__(known_max_size)
+    def __init__(self, make_lab: LabFactory) -> None:
+        super().__init__()
         self._make_lab = make_lab
 
     def lab(self, spec: LabSpec) -> Lab:
@@ -108,7 +108,7 @@ class Tunnels(Stage):
     def session(
         self, stack: ExitStack, lab: Lab, vpn: Vpn, path: Path, *, busy: Set[str]
     ) -> Session:
-        return open_session(stack, lab, vpn, path, self.known_max_size, busy=busy)
+        return open_session(stack, lab, vpn, path, busy=busy)
 
     def proof(self, session: Session, measurement: Measurement[Any]) -> PathProof:
         return TunnelProof(session, drives=measurement.drives_tunnel)
