@@ -13,32 +13,9 @@ from culvert.labs.kind import Elsewhere, InNamespaces, OfPods, OnThisMachine
 from culvert.labs.registry import DEFAULT, lab_kind, names, on_this_machine, recorded_kind
 from tests.cli import Said, culvert, small_study
 
-SHELF = '''
-"""A lab of somebody else: namespaces whose links have a shelf."""
-from contextlib import contextmanager
-
-from culvert.errors import UsageError
-from culvert.labs.kind import InNamespaces, LabOption, Place
-from culvert.labs.netns.lab import NetnsLab
-from culvert.runid import new_run_id
-from culvert.study.conditions.cpus import cores
-
-
-class Shelf(InNamespaces):
-    name = "shelf"
-    summary = "namespaces on a shelf"
-    seen_at = "on the shelf"
-    options = (LabOption("shelf", "Number of the shelf.", "N"), LabOption("dusty", "Leave dust."))
-
-    def __init__(self, given):
-        super().__init__(given)
-        if not str(given.get("shelf", "1")).isdecimal():
-            raise UsageError("--shelf", "it is not a number", "write --shelf 1")
-
-    @contextmanager
-    def open(self, study):
-        yield Place(lambda spec: NetnsLab(new_run_id(), spec), cores())
-'''
+PAGE = Path(__file__).parents[2] / "docs" / "add-a-lab.md"
+SHELF = PAGE.read_text().partition("```python\n")[2].partition("```")[0]
+"""A lab of somebody else: the page's example."""
 
 
 @pytest.fixture
