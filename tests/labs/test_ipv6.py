@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
+from ipaddress import IPv6Interface
 
 import pytest
 
@@ -41,6 +43,23 @@ def test_each_reaches_each_by_ipv6_and_none_by_ipv4(made: NetnsLab) -> None:
             if source is not target:
                 assert pings(source, target.underlay.reached_at.ip)
                 assert not pings(source, target.underlay.address.ip)
+
+
+@pytest.mark.parametrize("kind", ["veth", "wire"])
+def test_addresses_are_in_use_once_it_is_open(kind: LinkKind) -> None:
+    """The kernel does that in a work queue: at once, as long as nothing else is at work."""
+    spec = LabSpec(topology=mesh(4), link=LinkSpec(kind=kind), underlay=IpVersion.V6)
+    for _ in range(3):
+        with NetnsLab(new_run_id(), spec) as opened:
+            for node in opened.nodes.values():
+                for attachment in node.attachments:
+                    node.inside(lambda: bind(attachment.ipv6))  # noqa: B023 - called at once
+
+
+def bind(interface: IPv6Interface | None) -> None:
+    assert interface is not None
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as bound:
+        bound.bind((str(interface.ip), 0))
 
 
 def test_a_device_has_the_labs_address_only(made: NetnsLab) -> None:

@@ -80,6 +80,14 @@ def wait_ready(left: CableEnd, right: CableEnd) -> None:
     """Wait until both ends pass packets; raises DeadlineExceeded."""
     for end in (left, right):
         links.wait_ready(end.namespace, end.device)
+        wait_local(end)
+
+
+def wait_local(end: CableEnd) -> None:
+    """Wait until an end that has its carrier accepts packets to its addresses; raises
+    DeadlineExceeded."""
+    if end.ipv6 is not None:
+        links.wait_local(end.namespace, end.ipv6)
 
 
 def _configure(end: CableEnd, peer: CableEnd, spec: LinkSpec) -> None:

@@ -16,8 +16,10 @@ from culvert.errors import DeadlineExceeded, LabError
 from culvert.labs.namespace.thread import NamespaceThread
 from culvert.labs.node import LinkState
 from culvert.topology.ip import Address, Interface, IpVersion, Subnet
+from culvert.waiting import wait_until
 
 RTMGRP_LINK = 1
+_RTN_LOCAL = 2
 
 
 def read(namespace: NamespaceThread, device: str) -> LinkState | None:
@@ -59,6 +61,30 @@ def wait_ready(namespace: NamespaceThread, device: str, deadline_s: float = 5.0)
         raise DeadlineExceeded(
             what, f"has no carrier after {deadline_s:g} s", "check whether the other end is up"
         )
+
+
+def wait_local(namespace: NamespaceThread, address: Interface, deadline_s: float = 5.0) -> None:
+    """Wait until the namespace accepts packets to its address; raises DeadlineExceeded.
+
+    The kernel puts an IPv6 address into use in a work queue, once the interface has its carrier:
+    until then no socket can be bound to it, and packets to it are refused (net/ipv6/addrconf.c).
+    """
+
+    def is_local(netlink: Any) -> bool:
+        try:
+            (route,) = netlink.route("get", family=family(address.ip), dst=str(address.ip))
+        except NetlinkError:  # there is no way to it
+            return False
+        return int(route["type"]) == _RTN_LOCAL
+
+    what = f"address {address.ip}"
+    wait_until(
+        lambda: namespace.netlink(is_local, what),
+        what=f"{what} in use",
+        deadline_s=deadline_s,
+        poll_s=0.002,
+        remedy="see whether IPv6 is switched off on this machine (net.ipv6.conf)",
+    )
 
 
 def add_address(namespace: NamespaceThread, device: str, address: Interface) -> None:

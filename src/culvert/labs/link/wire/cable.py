@@ -63,6 +63,7 @@ class Wire:
                 what=f"the carrier of {end.device} on a wire",
                 deadline_s=START_DEADLINE_S,
             )
+            veth.wait_local(end)
 
     def change(self, one_way: OneWay, direction: Direction = "both") -> None:
         """Set new conditions. Raises UsageError if no link can fulfil them."""
