@@ -105,17 +105,18 @@ class Exchange:
         for line in self._lines():
             event = _event(line)
             if event is not None:
-                self._deliver(event, event["id"])
+                with self._lock:
+                    wanted = self._replies.get(event["id"])
+                if wanted is not None:
+                    wanted.deliver(event)
             elif self._stray is not None:
-                self._deliver(self._stray(line))
-        self._deliver(None)
+                self._deliver_to_all(self._stray(line))
+        self._deliver_to_all(None)
 
-    def _deliver(self, event: Event | None, number: int | None = None) -> None:
+    def _deliver_to_all(self, event: Event | None) -> None:
         with self._lock:
-            found = [
-                one for one in self._replies.values() if number is None or one.number == number
-            ]
-        for replies in found:
+            everybody = list(self._replies.values())
+        for replies in everybody:
             replies.deliver(event)
 
     def _lines(self) -> Iterator[bytes]:
