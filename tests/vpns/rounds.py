@@ -32,7 +32,7 @@ from culvert.vpns.contract.observe import NodeState, processes_in
 from .tunnels import bring_up, driver
 
 ROUNDS = 10
-READABLE = ("no clear text", "payload looks encrypted")
+READABLE = ("no clear text", "each packet looks encrypted", "payload looks encrypted")
 LINK = LinkSpec(rate_bps=30_000_000_000)
 """Of a rate that nothing here reaches, so that no ceiling is measured for TCP."""
 OF_THE_MACHINE = (GENERATOR, RECEIVER)

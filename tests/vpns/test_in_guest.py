@@ -15,6 +15,8 @@ from .tunnels import skip_reason
 
 DEADLINE_S = 900
 """A few minutes on two cores, of which a guest has one."""
+VPNS = ("wireguard or openvpn", "strongswan", "xfrm")
+"""One boot each: a test that wants the machine alone waits for the end of the one that runs."""
 FOLDER = Path(__file__).parent / "kernel"
 
 pytestmark = [
@@ -32,10 +34,12 @@ def _where_the_kernel_lacks_something() -> None:
         pytest.skip("this machine's kernel has all that they need: they were tested on it")
 
 
-def test_kernel_vpns_in_a_guest() -> None:
-    pass_in_a_guest(FOLDER / "test_tunnels.py", deadline_s=DEADLINE_S)
+@pytest.mark.parametrize("selected", [*VPNS, " and ".join(f"not ({each})" for each in VPNS)])
+def test_kernel_vpns_in_a_guest(selected: str) -> None:
+    pass_in_a_guest(FOLDER / "test_tunnels.py", selected=selected, deadline_s=DEADLINE_S)
 
 
 @pytest.mark.long
-def test_their_rounds_in_a_guest() -> None:
-    pass_in_a_guest(FOLDER / "test_rounds.py", deadline_s=DEADLINE_S)
+@pytest.mark.parametrize("selected", VPNS)
+def test_their_rounds_in_a_guest(selected: str) -> None:
+    pass_in_a_guest(FOLDER / "test_rounds.py", selected=selected, deadline_s=DEADLINE_S)
