@@ -42,16 +42,19 @@ def wait_for_fact(
     ``process`` None: the kernel does the work, so no process can end.
 
     Raises VpnError with the last lines of the program's log if the program ends first, or if the
-    fact is not true in time; ``evidence`` then describes the actual state.
+    fact is not true in time; ``evidence`` then describes the actual state, or the last look's
+    OSError does.
     """
+    failed: OSError | None = None
 
     def look() -> T | None:
+        nonlocal failed
         # Read first, so that the program's last action still counts.
         ended = process is not None and not process.alive()
         try:
-            value = fact() or None
-        except OSError:  # the program does not listen (yet, or any more)
-            value = None
+            value, failed = fact() or None, None
+        except OSError as error:  # the program does not listen (yet, or any more)
+            value, failed = None, error
         if value is not None or process is None or not ended:
             return value
         raise ProgramEnded(
@@ -64,7 +67,7 @@ def wait_for_fact(
     try:
         return wait_until(look, what=what, deadline_s=deadline_s, poll_s=poll_s)
     except DeadlineExceeded as error:
-        seen = evidence()
+        seen = evidence() or (str(failed) if failed else "")
         raise VpnError(
             vpn,
             f"not after {deadline_s:g} s: {what}{f' ({seen})' if seen else ''}"

@@ -21,6 +21,7 @@ from culvert.labs.namespace.owner import Owner
 from culvert.labs.namespace.places import (
     NAMESPACES,
     RUNS,
+    links_of,
     namespace_name,
     namespace_path,
     owner_link,
@@ -82,7 +83,7 @@ def _recorded_runs() -> dict[Path, str]:
     return {
         path: run_id
         for run_id in runs_with_directory()
-        for link in run_directory(run_id).glob(f"*{_RECORD}")
+        for link in links_of(run_id, _RECORD)
         if _is_recorded(path := namespace_path(run_id, link.name.removesuffix(_RECORD)), link)
     }
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from culvert.errors import LabError
-from culvert.labs.namespace.places import RUNS, owner_link, run_directory
+from culvert.labs.namespace.places import RUNS, links_of, owner_link, run_directory
 
 _RECORD = ".process"
 
@@ -88,8 +88,7 @@ def record(run_id: str, name: str, pid: int) -> None:
 
 def recorded(run_id: str) -> set[Owner]:
     """The processes that were remembered and run."""
-    links = run_directory(run_id).glob(f"*{_RECORD}")
-    found = {_parsed(link) for link in links}
+    found = {_parsed(link) for link in links_of(run_id, _RECORD)}
     return {one for one in found if one is not None and one.alive()}
 
 

@@ -18,6 +18,7 @@ nothing, because anybody can set it.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 RUNS = Path("/run/culvert")
@@ -28,6 +29,13 @@ RUN_VARIABLE = "CULVERT_RUN"
 def run_directory(run_id: str) -> Path:
     """The run's directory, on its own tmpfs."""
     return RUNS / run_id
+
+
+def links_of(run_id: str, ending: str) -> list[Path]:
+    """The links with this ending in the run's directory; none once it is gone."""
+    with suppress(OSError):  # glob() looks whether it is there first
+        return [link for link in run_directory(run_id).iterdir() if link.name.endswith(ending)]
+    return []
 
 
 def owner_link(run_id: str) -> Path:
