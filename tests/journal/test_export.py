@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -15,10 +16,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from culvert.errors import UsageError
-from culvert.journal.columns import ROWS_SCHEMA
 from culvert.journal.export import export
 from culvert.journal.format import Format
 from culvert.journal.journal import Journal
+from culvert.report.exported import EXPORTED_SCHEMA, exported
 from tests.cli import Cli
 from tests.journal.dummies import HEAD, failed, trial
 from tests.journal.readers.samples import PING
@@ -30,7 +31,7 @@ def rows(tmp_path: Path) -> pl.DataFrame:
         for number in range(4):
             journal.record(trial(number))
         journal.record(failed(4))
-        return journal.rows()
+        return exported(journal)
 
 
 def test_parquet_and_csv_come_back(rows: pl.DataFrame, tmp_path: Path) -> None:
@@ -40,18 +41,37 @@ def test_parquet_and_csv_come_back(rows: pl.DataFrame, tmp_path: Path) -> None:
     back = pl.read_csv(tmp_path / "x.csv", schema=rows.schema)
     assert back["value"].to_list() == rows["value"].to_list()
     assert back["labels"].to_list() == rows["labels"].to_list()
-    assert back.columns == list(ROWS_SCHEMA)
+    assert back.columns == list(EXPORTED_SCHEMA)
 
 
 def test_json_is_a_list_of_rows_with_objects_inside(rows: pl.DataFrame, tmp_path: Path) -> None:
     export(rows, Format.JSON, tmp_path / "x.json")
     back = json.loads((tmp_path / "x.json").read_text())
     assert len(back) == len(rows)
-    assert list(back[0]) == list(ROWS_SCHEMA)
+    assert list(back[0]) == list(EXPORTED_SCHEMA)
     assert back[0]["parameters"] == {"packet_size": 64}
     assert back[1]["labels"] == {"node": "a", "process": "é"}
     assert [row["value"] for row in back] == rows["value"].to_list()
     assert back[-1]["metric"] is None
+
+
+def test_a_row_says_which_run_cell_time_hosts_and_what_disturbed_it(tmp_path: Path) -> None:
+    marks = [{"by": by, "value": 2, "bound": 1} for by in ("clock step", "another run")]
+    underlay = {"a": {"host": "m1"}, "b": {"host": "m2"}}
+    disturbed = replace(trial(0), evidence={"marks": marks, "underlay": underlay})
+    runs = set()
+    for seed in (1, 2):
+        with Journal.create(tmp_path / str(seed), replace(HEAD, seed=seed)) as journal:
+            journal.record(disturbed)
+            journal.record(trial(1))
+            found = exported(journal)
+        runs |= set(found["run"])
+        assert found["cell"].unique().to_list() == ["UDP, 64 byte packets"]
+        assert found["started_at"].unique().to_list() == ["2026-01-02T03:04:05.000678+00:00"]
+        of_trials = found.unique("trial", maintain_order=True)
+        assert of_trials["hosts"].to_list() == ["m1, m2", ""]
+        assert of_trials["disturbed"].to_list() == ["another run, clock step", ""]
+    assert len(runs) == 2
 
 
 def test_no_rows_are_an_empty_list(rows: pl.DataFrame, tmp_path: Path) -> None:
@@ -66,21 +86,21 @@ def test_an_import_has_the_columns_and_types_of_a_run(
     done = say("import", "ping", tmp_path / "ping.txt", "--out", tmp_path / "imported")
     assert done.code == 0, done.err
     with Journal.open(tmp_path / "imported") as journal:
-        imported = journal.rows()
+        imported = exported(journal)
     assert imported.height > 0
     for name, found in (("run", rows), ("import", imported)):
         export(found, Format.PARQUET, tmp_path / f"{name}.parquet")
         export(found, Format.JSON, tmp_path / f"{name}.json")
-        assert pl.read_parquet(tmp_path / f"{name}.parquet").schema == ROWS_SCHEMA
+        assert pl.read_parquet(tmp_path / f"{name}.parquet").schema == EXPORTED_SCHEMA
         for row in json.loads((tmp_path / f"{name}.json").read_text()):
-            assert list(row) == list(ROWS_SCHEMA)
+            assert list(row) == list(EXPORTED_SCHEMA)
 
 
 def test_the_documentation_has_these_columns_in_this_order() -> None:
     text = (Path(__file__).parents[2] / "docs" / "export.md").read_text()
     told = re.findall(r"^\| `(\w+)` \| (\w+) \|", text, re.MULTILINE)
     names: dict[object, str] = {pl.String: "text", pl.Int64: "integer", pl.Float64: "real"}
-    assert told == [(name, names[kind]) for name, kind in ROWS_SCHEMA.items()]
+    assert told == [(name, names[kind]) for name, kind in EXPORTED_SCHEMA.items()]
 
 
 @pytest.mark.parametrize("format", list(Format))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from culvert.journal.marks import disturbers
+from culvert.journal.marks import marks_of
 from culvert.report.model import LONGEST_NAME, printable
 
 
@@ -18,6 +18,15 @@ def test_long_names_are_cut_and_stay_apart() -> None:
     assert all(len(name) <= LONGEST_NAME + 10 for name in shown[2:4])
 
 
-@pytest.mark.parametrize("marks", [5, "x", {}, {"by": "x"}, [1, None], [{"by": {}}], [{"by": []}]])
+RUN = {"by": "another run", "bound": 0}
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        *(5, "x", {}, {"by": "x"}, [1, None], [{"by": {}}], [{"by": []}], [RUN]),
+        *([{**RUN, "value": value}] for value in ("1", None, 10**400, float("nan"), float("inf"))),
+    ],
+)
 def test_marks_of_another_form_are_none(marks: object) -> None:
-    assert disturbers({"marks": marks}) == frozenset()
+    assert marks_of({"marks": marks}) == ()

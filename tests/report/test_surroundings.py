@@ -6,22 +6,25 @@ import io
 import json
 
 import polars as pl
+import pytest
 from rich.console import Console
 
+from culvert.journal.marks import Disturber
 from culvert.report.numbers import scale_for
 from culvert.report.terminal.summary import summary_of
 from culvert.report.views.surroundings import surroundings_table
+from culvert.report.views.trust import limits, trust
 
 from .conftest import page_of
 from .synthetic import Run, make_run
 from .truths import TCP
 
 
-def marked(run: Run, blocks: set[int]) -> Run:
+def marked(run: Run, blocks: set[int], *, by: Disturber = Disturber.FOREIGN) -> Run:
     """The run with all trials of these blocks marked."""
 
     def mark(text: str | None) -> str:
-        marks = [{"by": "foreign CPU time", "value": 0.4, "bound": 0.05}]
+        marks = [{"by": by, "value": 0.4, "bound": 0.05}]
         return json.dumps({**json.loads(text or "{}"), "marks": marks})
 
     disturbed = pl.col("block").is_in(list(blocks))
@@ -93,3 +96,31 @@ def test_the_share_of_invalid_trials_stands_beside_a_vpn() -> None:
         status=pl.when(first).then(pl.lit("invalid")).otherwise(pl.col("status"))
     )
     assert "1 of 7 trials do not count, 14 % are invalid" in page_of(run)
+
+
+def test_many_disturbed_trials_are_said_at_the_top() -> None:
+    run = marked(small(), {1, 2})
+    data = run.data
+    disturbed, counting = 2 * len(data.vpns), data.counts.ok
+    note = trust(data)
+    assert note.level == "mixed"
+    assert note.title == "All traffic proved in the tunnel; 29% of the trials were disturbed"
+    told = f"{disturbed} of {counting} trials were disturbed: other processes used up to 40% of the"
+    assert any(limit.startswith(told) for limit in limits(data))
+    page = page_of(run)
+    assert note.title in page
+    assert told in page
+
+
+def test_few_disturbed_trials_leave_the_badge() -> None:
+    run = marked(make_run(blocks=12, measurements=(("tcp", TCP),), faults=False), {1})
+    assert trust(run.data).level == "good"
+    assert "disturbed" not in trust(run.data).title
+    assert any("trials were disturbed" in limit for limit in limits(run.data))
+
+
+@pytest.mark.parametrize("by", Disturber)
+def test_every_kind_of_mark_has_words(by: Disturber) -> None:
+    run = marked(small(), {1}, by=by)
+    (said,) = (limit for limit in limits(run.data) if "disturbed" in limit)
+    assert "0.4" in said or "40" in said or "up to 0 " in said

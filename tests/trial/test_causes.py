@@ -13,7 +13,7 @@ from typing import cast
 
 import pytest
 
-from culvert.journal.marks import Disturber, disturbers
+from culvert.journal.marks import Disturber, marks_of
 from culvert.labs.ending import how_ended, remedy_for
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.node import Node
@@ -171,7 +171,7 @@ def test_a_trial_beside_another_run_is_marked() -> None:
     assert finding.status is Status.OK
     (mark,) = (mark for mark in finding.evidence.marks if mark.by is Disturber.RUN)
     assert mark.value >= 1
-    assert Disturber.RUN in disturbers(finding.evidence.as_json())
+    assert mark in marks_of(finding.evidence.as_json())
 
 
 WITHOUT_ROOT = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc")

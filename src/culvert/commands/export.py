@@ -27,6 +27,7 @@ def export(
     """Print the metrics of each trial as JSON, CSV or Parquet."""
     from culvert.journal.export import export as write
     from culvert.journal.journal import Journal
+    from culvert.report.exported import exported
 
     with Journal.open(directory) as journal:
-        write(journal.rows(), form, file)
+        write(exported(journal), form, file)

@@ -22,8 +22,8 @@ ROWS_SCHEMA: Schema = {
     "status": pl.String,
     "reason": pl.String,
 }
-"""Every export's: one row per metric of each trial, imports included. A trial without metrics has
-one row, its metric, unit and value null. docs/export.md explains them; a test compares the two."""
+"""One row per metric of each trial, imports included. A trial without metrics has one row, its
+metric, unit and value null."""
 
 TRIALS_SCHEMA: Schema = {
     "study": pl.String,

@@ -24,7 +24,7 @@ _CHUNK = 10_000
 
 
 def export(rows: pl.DataFrame, format: Format, target: Path | None) -> None:
-    """Write ``Journal.rows()``.
+    """Write rows as of ``Journal.rows()``, whatever columns are added.
 
     ``target`` None is standard output. A file is written atomically. In JSON, ``parameters``
     and ``labels`` are objects; elsewhere they are JSON text. Raises UsageError.

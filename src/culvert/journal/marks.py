@@ -22,6 +22,10 @@ PATH = "path"
 """The label of figures measured on one of several paths."""
 
 
+_LARGEST = 1e18
+"""Of a mark's figures; no clock is set by more, in ns."""
+
+
 class Disturber(StrEnum):
     """The kinds of marks."""
 
@@ -43,9 +47,20 @@ class Mark:
     bound: float
 
 
-def disturbers(evidence: Mapping[str, Any]) -> frozenset[Disturber]:
-    """The kinds of marks of a trial, from its evidence; unknown names are left out."""
+def marks_of(evidence: Mapping[str, Any]) -> tuple[Mark, ...]:
+    """The marks of a trial, from its evidence; unknown kinds are left out."""
     marks = evidence.get(MARKS)
-    found = marks if isinstance(marks, list) else []
-    names = [mark.get("by") for mark in found if isinstance(mark, Mapping)]
-    return frozenset(Disturber(name) for name in names if name in list(Disturber))
+    found = [each for each in (marks if isinstance(marks, list) else []) if _is_mark(each)]
+    return tuple(Mark(Disturber(each["by"]), each["value"], each["bound"]) for each in found)
+
+
+def _is_mark(found: object) -> bool:
+    return (
+        isinstance(found, Mapping)
+        and found.get("by") in list(Disturber)
+        and all(_is_number(found.get(name)) for name in ("value", "bound"))
+    )
+
+
+def _is_number(found: object) -> bool:
+    return isinstance(found, int | float) and abs(found) < _LARGEST

@@ -10,7 +10,7 @@ import polars as pl
 from culvert.analysis.declared import headline_metrics, title_of
 from culvert.analysis.observations import CELL, METRIC
 from culvert.analysis.summary import summarise_observed
-from culvert.journal.marks import Disturber, disturbers
+from culvert.journal.marks import Disturber, Mark, marks_of
 from culvert.report.leaves import evidence
 from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import Scale, scale_for
@@ -23,7 +23,7 @@ _KEYS = [*CELL, *METRIC]
 def surroundings_table(data: Data) -> FigureTable:
     """A row for each of ``headline_metrics`` in each such cell: medians with their intervals, as in
     the headline, and how many trials they are of."""
-    marks = _marked(data)
+    marks = marks_by_trial(data)
     shown = pl.DataFrame(
         sorted(headline_metrics()),
         schema={"measurement": pl.String, "metric": pl.String},
@@ -40,18 +40,46 @@ def surroundings_table(data: Data) -> FigureTable:
     rows = []
     for *key, trials in disturbed.iter_rows():
         place = tuple(key)
-        by = [marks[trial] for trial in trials]
+        by = [frozenset(mark.by for mark in marks[trial]) for trial in trials]
         rows.append(_row(data, every[place], without.get(place), by))
     return FigureTable(_COLUMNS, "lllrrrl", tuple(rows))
 
 
-def _marked(data: Data) -> dict[int, frozenset[Disturber]]:
-    """What each marked trial is marked for."""
+def disturbance(data: Data) -> str:
+    """How many of the trials that count were disturbed, by what, and how much at most; empty if
+    none was."""
+    counting = set(data.trials.filter(pl.col("status") == "ok")["trial"])
+    marked = {trial: marks for trial, marks in marks_by_trial(data).items() if trial in counting}
+    if not marked:
+        return ""
+    values: dict[Disturber, list[float]] = {}
+    for mark in (mark for marks in marked.values() for mark in marks):
+        values.setdefault(mark.by, []).append(mark.value)
+    causes = [
+        f"{_CAUSES[by].format(max(found))} (in {len(found)})"
+        for by, found in sorted(values.items(), key=lambda item: -len(item[1]))
+    ]
+    return f"{len(marked)} of {len(counting)} trials were disturbed: {', '.join(causes)}"
+
+
+_CAUSES: Mapping[Disturber, str] = {
+    Disturber.FOREIGN: "other processes used up to {:.0%} of the CPU time",
+    Disturber.STEAL: "the hypervisor took up to {:.0%} of the CPU time",
+    Disturber.CLOCK: "the clock was set by up to {:.3g} ns",
+    Disturber.QUOTA: "a CPU quota took up to {:.0%} of the CPU time",
+    Disturber.HEAT: "a CPU was throttled up to {:.0f} times",
+    Disturber.RUN: "up to {:.0f} other runs of Culvert",
+}
+"""By kind of mark: the largest value, in words."""
+
+
+def marks_by_trial(data: Data) -> dict[int, tuple[Mark, ...]]:
+    """The marks of each marked trial."""
     found = {
-        int(trial): disturbers(evidence(text))
+        int(trial): marks_of(evidence(text))
         for trial, text in data.trials.select("trial", "evidence").iter_rows()
     }
-    return {trial: by for trial, by in found.items() if by}
+    return {trial: marks for trial, marks in found.items() if marks}
 
 
 def _by_key(summary: pl.DataFrame) -> dict[tuple[str, ...], dict[str, Any]]:

@@ -15,10 +15,11 @@ from culvert.report.leaves import at, evidence, find
 from culvert.report.model import Data
 from culvert.report.views.delivered import decided_per_super_packet
 from culvert.report.views.made import OWN_DAY, days_apart, stopped_early
+from culvert.report.views.surroundings import disturbance, marks_by_trial
 from culvert.report.views.underlay import slowed_down
 
-MANY_LEFT_OUT = 0.1
-"""From this share of trials that do not count on, the badge warns."""
+MANY = 0.1
+"""From this share of trials that do not count, or were disturbed, the badge warns."""
 
 
 @dataclass(frozen=True)
@@ -63,15 +64,15 @@ def trust(data: Data) -> Trust:
             f"; {partly} of them lost a host and count for some of their paths only, "
             "in no figure over all paths"
         )
-    if counts.ok == counts.total:
-        return Trust("good", f"All traffic proved {_where(data)}", detail)
-    left = counts.total - counts.ok
-    level = "good" if left < MANY_LEFT_OUT * counts.total else "mixed"
-    return Trust(
-        level,
-        f"All traffic that counts proved {_where(data)}",
-        f"{detail}; {left} of {counts.total} trials do not count and contribute no figure",
-    )
+    title, left = f"All traffic proved {_where(data)}", counts.total - counts.ok
+    if left:
+        title = f"All traffic that counts proved {_where(data)}"
+        detail += f"; {left} of {counts.total} trials do not count and contribute no figure"
+    disturbed = len(marks_by_trial(data))
+    if disturbed >= MANY * counts.ok:
+        title += f"; {disturbed / counts.ok:.0%} of the trials were disturbed"
+    level = "mixed" if max(left / counts.total, disturbed / counts.ok) >= MANY else "good"
+    return Trust(level, title, detail)
 
 
 def _where(data: Data) -> str:
@@ -91,6 +92,7 @@ def limits(data: Data) -> tuple[str, ...]:
         return (*_imported(data), *filter(None, (_blocks(data),)))
     found = (
         at(environment, "not_comparable"),
+        disturbance(data),
         _few_cpus(data),
         _guest(data),
         _load(data),
