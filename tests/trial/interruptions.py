@@ -30,6 +30,7 @@ from culvert.run.trials.stage import LabFactory
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
+from culvert.trial.outside import LONG_RUN
 from culvert.trial.session import Session
 from culvert.trial.watch import Watched
 from culvert.waiting import wait_until
@@ -105,8 +106,8 @@ def trial(
             timer = threading.Timer(after_s, work)
 
             @contextmanager
-            def watched(*, sample_one_in: int) -> Iterator[Watched]:
-                with watch(sample_one_in=sample_one_in) as found:
+            def watched(*, sample_one_in: int, marked_run: int = LONG_RUN) -> Iterator[Watched]:
+                with watch(sample_one_in=sample_one_in, marked_run=marked_run) as found:
                     timer.start()
                     yield found
                     timer.join()

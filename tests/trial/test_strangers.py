@@ -88,11 +88,12 @@ def opened(stack: ExitStack, text: str, link: LinkSpec) -> Session:
 
 
 def seen(session: Session, body: Callable[[], object]) -> Captured:
-    """What node a sends while marked packets cross the tunnel, and afterwards the body runs."""
+    """What node a sends while the body runs, and afterwards marked packets cross the tunnel: when
+    they are back, the link has carried what was sent before them."""
     capture = session.outside.begin("a", View.SENT, record=0)
     capture.ready()
-    echo_marked(session)
     body()
+    echo_marked(session)
     return capture.end()
 
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::cable::Plan;
 use crate::endpoint::Endpoint;
 use crate::failure::{Failure, Kind};
-use crate::record::{Limits, Point};
+use crate::record::{Limits, Marks, Point};
 use crate::requested::Requested;
 use crate::tap::{MTU_RANGE, Offloads};
 
@@ -49,6 +49,7 @@ pub enum Command {
         b_to_a: Point,
         #[serde(default = "all")]
         sample_one_in: u32,
+        marks: Option<Marks>,
         #[serde(default = "default_ring_bytes")]
         ring_bytes: usize,
         #[serde(default = "default_packet_bytes")]
@@ -172,6 +173,7 @@ pub fn limits(
     ring_bytes: usize,
     packet_bytes: usize,
     sample_one_in: u32,
+    marks: Option<Marks>,
 ) -> Result<Limits, String> {
     if !(1 << 16..=LARGEST_RING_BYTES).contains(&ring_bytes) {
         return Err(format!(
@@ -188,6 +190,7 @@ pub fn limits(
         ring_bytes,
         packet_bytes,
         sample_one_in,
+        marks,
     })
 }
 
@@ -273,6 +276,7 @@ mod tests {
                 a_to_b: Point::Delivered,
                 b_to_a: Point::Delivered,
                 sample_one_in: 1,
+                marks: None,
                 ring_bytes: 64 << 20,
                 packet_bytes: 65_535
             })

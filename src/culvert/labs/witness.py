@@ -10,6 +10,7 @@ Only a wire is one. It observes packets between the nodes, independently of thei
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -42,9 +43,19 @@ class Witness(ABC):
     """A node's end of a link that counts and records packets."""
 
     @abstractmethod
-    def record(self, name: str, view: View, *, packet_bytes: int, sample_one_in: int) -> None:
+    def record(
+        self,
+        name: str,
+        view: View,
+        *,
+        packet_bytes: int,
+        sample_one_in: int,
+        marks: Mapping[str, int] | None = None,
+    ) -> None:
         """Start a recording: ``packet_bytes`` of each packet (without its Ethernet header), of a
-        random one in ``sample_one_in`` packets. A recording of that name is replaced."""
+        random one in ``sample_one_in`` packets. With ``marks`` all packets are searched: one that
+        has eight bytes in a row with these ``bits`` under the ``mask`` is recorded whole. A
+        recording of that name is replaced."""
 
     @abstractmethod
     def save(self, name: str, path: Path) -> None:

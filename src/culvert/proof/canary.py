@@ -20,7 +20,6 @@ from culvert.proof.capture import (
 )
 from culvert.topology.link.spec import LinkSpec
 from culvert.trial.check import Check
-from culvert.trial.outside import SNAPLEN
 from culvert.trial.session import Session
 
 CANARY_PACKETS = 40
@@ -45,7 +44,7 @@ def send_canary(session: Session) -> list[Check]:
 
     For the baseline the canary must be found (the capture can see), for a VPN it must not.
     """
-    captures = session.outside.begin_all_sent(snaplen=SNAPLEN * 4, record=0)
+    captures = session.outside.begin_all_sent(record=0)
     relays, inside = session.look_at_relays(), session.look_inside_relay()
     for capture in (*captures.values(), *relays.values(), *inside.values()):
         capture.ready()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from culvert.probe.results import Captured, Doubtful
 from culvert.trial.check import Check
+from culvert.trial.sampling import found_share
 from culvert.vpns.base import Vpn
 from culvert.vpns.outer import outer_packet
 
@@ -70,8 +71,19 @@ def readable_inside(captured: Captured) -> Check:
 
 
 def _looked_at(captured: Captured) -> str:
-    lost = f" ({captured.kernel_drops} more were not recorded)" if captured.kernel_drops else ""
-    return f"{captured.packets} packets {captured.seen_by}{lost}"
+    return f"{captured.packets} packets {captured.seen_by}{_lost(captured)}"
+
+
+def _lost(captured: Captured) -> str:
+    return f" ({captured.kernel_drops} more were not recorded)" if captured.kernel_drops else ""
+
+
+def _searched(captured: Captured) -> str:
+    """All packets of the link, in thousands, where a sample of them is captured."""
+    if captured.searched is None:
+        return _looked_at(captured)
+    by = captured.seen_by.replace("captured", "searched").replace("recorded", "searched")
+    return f"{captured.searched.packets:,} packets {by}{_lost(captured)}"
 
 
 def _capture_sees(captured: Captured, where: str) -> Check:
@@ -103,9 +115,9 @@ def no_clear_text(captured: Captured, where: str) -> Check:
     return Check(
         f"no clear text on the underlay ({where})",
         hits == 0,
-        found if hits else f"the canary was in none of {_looked_at(captured)}",
+        found if hits else f"the canary was in 0 of {_searched(captured)}",
         "the tunnel does not encrypt, or traffic bypasses it",
-        {"packets": captured.packets, "canary_hits": hits},
+        {"packets": captured.searched_packets, "canary_hits": hits},
     )
 
 
@@ -193,9 +205,14 @@ def _one_by_one(vpn: Vpn, captured: Captured, where: str, corruption: float) -> 
         Check(
             f"each packet looks encrypted ({where})",
             unencrypted.packets <= excused,
-            f"{_how_many(unencrypted, captured)} have structure where ciphertext is due",
+            f"{_how_many(unencrypted, captured)} have structure where ciphertext is due"
+            + _of_a_sample(captured),
             remedy,
-            {"structured": unencrypted.packets, "of_the_handshake": len(handshakes)},
+            {
+                "structured": unencrypted.packets,
+                "of_the_handshake": len(handshakes),
+                "share_of_one_in": found_share(captured.matching.total()),
+            },
         )
     ]
     if declared:
@@ -209,6 +226,13 @@ def _one_by_one(vpn: Vpn, captured: Captured, where: str, corruption: float) -> 
             )
         )
     return checks
+
+
+def _of_a_sample(captured: Captured) -> str:
+    if captured.searched_packets <= captured.packets:
+        return ""
+    one_in = found_share(captured.matching.total())
+    return f"; this sample finds a share of one packet in {one_in:,} with 95 %" if one_in else ""
 
 
 def _how_many(doubtful: Doubtful, captured: Captured) -> str:

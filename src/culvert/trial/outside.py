@@ -23,23 +23,27 @@ from culvert.labs.node import Node
 from culvert.labs.witness import View, Witness
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured, parse
+from culvert.trial.marks import SHARED_BITS
 from culvert.vpns.outer import OuterFlow, OuterMessage
 
-SNAPLEN = 512
-"""Bytes of a packet that are searched; canaries repeat, so the first bytes are enough."""
+WHOLE = 1 << 16
+"""Bytes of a packet that are searched."""
+RECORDED_BYTES, OF_A_SAMPLE = 2048, 512
+"""Bytes of a packet without marks that a wire records; of one with marks it records all."""
+LONG_RUN = 1100
+"""Bytes of the canary in a row in packets that are as long as the path carries."""
 SNAPLEN_BESIDE = 128
 """Headers are enough to know that a packet is another's."""
 READ_DEADLINE_S = 60.0
-CANARY_NEEDLE_BYTES = 8
 
 
 def capture_parameters(flow: OuterFlow | None, canary: bytes) -> dict[str, object]:
     """The part of a ``capture`` request with the flow and the canary to search for.
 
-    Payloads repeat the canary, so that any packet with 40 bytes of payload contains its first bytes
-    at least once, wherever a segment starts; a 64-byte UDP packet has just 40.
+    Payloads repeat the canary; eight bytes of it, from wherever on, are a mark. A 64-byte UDP
+    packet has just eight.
     """
-    request: dict[str, object] = {"canaries": [canary[:CANARY_NEEDLE_BYTES].hex()]}
+    request: dict[str, object] = {"canaries": [canary.hex()], "snaplen": WHOLE}
     if flow is not None:
         request["flow"] = _as_request(flow)
         request["decrypted_inward"] = flow.decrypts_there
@@ -138,7 +142,8 @@ class Outside:
     def begin(self, name: str, view: View, *, sample_one_in: int = 1, **kept: int) -> Capture:
         """Begin to capture packets at that node's end of the link.
 
-        ``kept`` are ``record``, ``snaplen_record`` and ``snaplen`` of a ``capture`` request. A
+        All packets are searched for the canary; a random one in ``sample_one_in`` is captured.
+        ``kept`` are ``record``, ``snaplen_record`` and ``marked_run`` of a ``capture`` request. A
         capture contains packets that the node sends and that arrive there. For packets that the
         other end sends, if the kernel shows decrypted packets, see ``begin_all_sent``.
         """
@@ -150,8 +155,9 @@ class Outside:
         witness.record(
             recording,
             view,
-            packet_bytes=kept.get("snaplen", 2048),
+            packet_bytes=RECORDED_BYTES if sample_one_in == 1 else OF_A_SAMPLE,
             sample_one_in=sample_one_in,
+            marks=SHARED_BITS,
         )
         return _ByWire(
             witness,
@@ -181,7 +187,7 @@ class Outside:
 
     def begin_inside(self, name: str, device: str) -> Capture:
         """Begin to capture the inner packets on a node's interface."""
-        return self._on_device(name, device, "both", 1, {"snaplen": SNAPLEN, "record": 0})
+        return self._on_device(name, device, "both", 1, {"record": 0})
 
     def begin_beside(self, name: str) -> Task | None:
         """Begin to count what a node's link carries beside the lab's packets; None if nothing."""

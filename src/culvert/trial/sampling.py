@@ -6,7 +6,19 @@ from culvert.topology.link.spec import LinkSpec
 
 SAMPLED_PPS = 100
 """At least this many packets per second of a busy link with packets of MTU size; all if it carries
-fewer. Capturing these has no relevant cost, and an empty sample proves nothing."""
+fewer. Capturing these has no relevant cost, and a small sample misses much."""
+
+MISSED = 0.05
+"""Probability with which a share of the stated size is missed."""
+
+
+def found_share(packets: int) -> int:
+    """One in so many is the smallest share of a link's packets of which a random sample of that
+    size has at least one with 95 %.
+
+    A share p is missed with (1 - p)^n, and p = 1 - 0.05^(1/n) is about 3/n.
+    """
+    return int(1 / (1 - MISSED ** (1 / packets))) if packets else 0
 
 
 def one_in(wanted: int, link: LinkSpec) -> int:

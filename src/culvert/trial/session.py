@@ -17,9 +17,10 @@ from culvert.probe.results import Accounted
 from culvert.topology.graph import Path, Role
 from culvert.topology.ip import LONGER_IPV6, IpVersion
 from culvert.topology.link.spec import LinkSpec
-from culvert.trial.outside import SNAPLEN, Capture, Outside
+from culvert.trial.marks import new_canary
+from culvert.trial.outside import LONG_RUN, Capture, Outside
 from culvert.trial.sampling import one_in
-from culvert.trial.watch import Watched, Watcher, new_canary
+from culvert.trial.watch import Watched, Watcher
 from culvert.vpns.base import Vpn
 from culvert.vpns.outer import OuterFlow
 from culvert.vpns.variant import Route
@@ -138,10 +139,7 @@ class Session:
     def look_at_relays(self) -> dict[str, Capture]:
         """Begin to capture the packets on each relay's link."""
         outside = self._beside(self.vpn.outer_flow)
-        return {
-            node.name: outside.begin(node.name, View.NODE, snaplen=SNAPLEN, record=0)
-            for node in self.relays
-        }
+        return {node.name: outside.begin(node.name, View.NODE, record=0) for node in self.relays}
 
     def look_inside_relay(self) -> dict[str, Capture]:
         """Begin to capture the inner packets on the relay's interface, if it decrypts."""
@@ -155,11 +153,13 @@ class Session:
         return Outside(self.lab, flow, self.others, self.canary, self._scope)
 
     @contextmanager
-    def watch(self, *, sample_one_in: int) -> Iterator[Watched]:
-        """Account on both nodes and capture the link while the body runs: a random one in
-        ``sample_one_in`` packets, or a larger share if the link is slow."""
+    def watch(self, *, sample_one_in: int, marked_run: int = LONG_RUN) -> Iterator[Watched]:
+        """Account on both nodes, and search the packets of the link for the canary, while the body
+        runs. A random one in ``sample_one_in`` packets, or a larger share if the link is slow, is
+        captured to see whether it looks encrypted. ``marked_run`` are the bytes of the canary in
+        each packet of the body's payload."""
         sampled = one_in(sample_one_in, self.link)
-        with self._watcher().watch(sample_one_in=sampled) as watched:
+        with self._watcher().watch(sample_one_in=sampled, marked_run=marked_run) as watched:
             yield watched
 
     @contextmanager

@@ -4,14 +4,12 @@
 
     capture starts ── accounting starts ── [the measurement] ── accounting ends ── capture ends
 
-A capture of the packets that the link carries towards each node (a sample at high rates, so that it
-does not change the result), and on each node the accounting of CPU, context switches, memory and
-drops.
+A capture of the packets that the link carries towards each node, and on each node the accounting of
+CPU, context switches, memory and drops.
 """
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,18 +22,11 @@ from culvert.probe.results import Accounted, Captured, TwoWay, parse
 from culvert.topology.graph import Role
 from culvert.trial.accounting import begin_accounting
 from culvert.trial.everybody import Everybody, sees_the_machine
-from culvert.trial.outside import SNAPLEN, Outside
+from culvert.trial.outside import Outside
 from culvert.trial.surroundings import foreign_s
 from culvert.vpns.abilities import CountingRoutes
 from culvert.vpns.base import Vpn
 from culvert.vpns.variant import RouteCount
-
-CANARY_BYTES = 32
-
-
-def new_canary() -> bytes:
-    """A random pattern that no other traffic carries."""
-    return secrets.token_bytes(CANARY_BYTES)
 
 
 @dataclass(frozen=True)
@@ -84,15 +75,17 @@ class Watcher:
         self._outside = outside
 
     @contextmanager
-    def watch(self, *, sample_one_in: int) -> Iterator[Watched]:
+    def watch(self, *, sample_one_in: int, marked_run: int) -> Iterator[Watched]:
         """Watch the body; the Watched is filled when the body has ended.
 
-        ``sample_one_in`` 1 captures each packet; 64 one in 64, chosen at random.
+        All packets are searched for the canary. ``sample_one_in`` 1 captures each packet; 64 one in
+        64, chosen at random. Each packet of the body's payload has ``marked_run`` bytes of the
+        canary in a row.
         """
         watched = Watched({}, 0.0)
         captures = {
             name: self._outside.begin(
-                name, View.TOWARDS, sample_one_in=sample_one_in, snaplen=SNAPLEN, record=0
+                name, View.TOWARDS, sample_one_in=sample_one_in, marked_run=marked_run, record=0
             )
             for name in self._ends
         }

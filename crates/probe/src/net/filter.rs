@@ -2,23 +2,27 @@
 //!
 //! Reference: the kernel's Documentation/networking/filter.rst.
 
+use super::search::Search;
 use crate::packet::scope::{Network, Scope};
 use libc::sock_filter;
 use serde::Deserialize;
 
-const LOAD_WORD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-const LOAD_HALF_BEHIND: u16 = (libc::BPF_LD | libc::BPF_H | libc::BPF_IND) as u16;
-const LOAD_BYTE: u16 = (libc::BPF_LD | libc::BPF_B | libc::BPF_ABS) as u16;
-const LOAD_HEADER_LENGTH: u16 = (libc::BPF_LDX | libc::BPF_B | libc::BPF_MSH) as u16;
-const MASK: u16 = (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16;
-const MODULO: u16 = (libc::BPF_ALU | libc::BPF_MOD | libc::BPF_K) as u16;
-const JUMP_IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
-const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+pub(super) const LOAD_WORD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+pub(super) const LOAD_HALF_BEHIND: u16 = (libc::BPF_LD | libc::BPF_H | libc::BPF_IND) as u16;
+pub(super) const LOAD_BYTE: u16 = (libc::BPF_LD | libc::BPF_B | libc::BPF_ABS) as u16;
+pub(super) const LOAD_LENGTH: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_LEN) as u16;
+pub(super) const LOAD_HEADER_LENGTH: u16 = (libc::BPF_LDX | libc::BPF_B | libc::BPF_MSH) as u16;
+pub(super) const MASK: u16 = (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16;
+pub(super) const MODULO: u16 = (libc::BPF_ALU | libc::BPF_MOD | libc::BPF_K) as u16;
+pub(super) const JUMP: u16 = (libc::BPF_JMP | libc::BPF_JA) as u16;
+pub(super) const JUMP_IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+pub(super) const JUMP_IF_GREATER: u16 = (libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K) as u16;
+pub(super) const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
-const AD_PROTOCOL: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_PROTOCOL) as u32;
-const AD_PACKET_TYPE: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_PKTTYPE) as u32;
-const AD_RANDOM: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_RANDOM) as u32;
-const WHOLE: u32 = u32::MAX;
+pub(super) const AD_PROTOCOL: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_PROTOCOL) as u32;
+pub(super) const AD_PACKET_TYPE: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_PKTTYPE) as u32;
+pub(super) const AD_RANDOM: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_RANDOM) as u32;
+pub(super) const WHOLE: u32 = u32::MAX;
 
 const IPV4: u32 = 0x0800;
 const TCP: u32 = 6;
@@ -39,8 +43,13 @@ pub enum Direction {
     Out,
 }
 
-/// Passes packets that go the wanted way, and of those a random one in `sample_one_in`.
-pub fn program(direction: Direction, sample_one_in: u32) -> Vec<sock_filter> {
+/// Passes packets that go the wanted way: of those a random one in `sample_one_in`, and each in which
+/// the search finds something.
+pub fn program(
+    direction: Direction,
+    sample_one_in: u32,
+    search: Option<&Search>,
+) -> Vec<sock_filter> {
     // Each test drops the packet or falls through to the next.
     let mut program = match direction {
         Direction::Both => vec![],
@@ -59,11 +68,16 @@ pub fn program(direction: Direction, sample_one_in: u32) -> Vec<sock_filter> {
         program.extend([
             step(LOAD_WORD, AD_RANDOM, 0, 0),
             step(MODULO, sample_one_in, 0, 0),
-            step(JUMP_IF_EQUAL, 0, 1, 0),
-            step(RETURN, 0, 0, 0),
+            step(JUMP_IF_EQUAL, 0, 0, 1),
+            step(RETURN, WHOLE, 0, 0),
         ]);
+        match search {
+            Some(search) => program.extend(search.program()),
+            None => program.push(step(RETURN, 0, 0, 0)),
+        }
+    } else {
+        program.push(step(RETURN, WHOLE, 0, 0));
     }
-    program.push(step(RETURN, WHOLE, 0, 0));
     program
 }
 
@@ -114,60 +128,14 @@ fn unless_in(networks: &[Network], offset: u32) -> Vec<sock_filter> {
     program
 }
 
-fn step(code: u16, k: u32, jt: u8, jf: u8) -> sock_filter {
+pub(super) fn step(code: u16, k: u32, jt: u8, jf: u8) -> sock_filter {
     sock_filter { code, jt, jf, k }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Runs a program as the kernel would.
-    fn passes(program: &[sock_filter], outgoing: bool, random: u32) -> bool {
-        let mut at = 0;
-        let mut accumulator = 0;
-        loop {
-            let step = program[at];
-            at += 1;
-            match step.code {
-                LOAD_WORD if step.k == AD_RANDOM => accumulator = random,
-                LOAD_WORD => accumulator = if outgoing { 4 } else { 0 },
-                MODULO => accumulator %= step.k,
-                JUMP_IF_EQUAL if accumulator == step.k => at += usize::from(step.jt),
-                JUMP_IF_EQUAL => at += usize::from(step.jf),
-                RETURN => return step.k > 0,
-                other => panic!("{other}"),
-            }
-        }
-    }
-
-    /// Runs a program on an IPv4 packet with a header of 20 bytes.
-    fn takes(program: &[sock_filter], ethertype: u32, packet: &[u8]) -> bool {
-        let word = |at: u32, count: usize| {
-            let at = at as usize;
-            let bytes = &packet[at..at + count];
-            bytes
-                .iter()
-                .fold(0, |sum, byte| sum << 8 | u32::from(*byte))
-        };
-        let (mut at, mut accumulator) = (0, 0);
-        loop {
-            let step = program[at];
-            at += 1;
-            match step.code {
-                LOAD_WORD if step.k == AD_PROTOCOL => accumulator = ethertype,
-                LOAD_WORD => accumulator = word(step.k, 4),
-                LOAD_BYTE => accumulator = word(step.k, 1),
-                LOAD_HALF_BEHIND => accumulator = word(20 + step.k, 2),
-                LOAD_HEADER_LENGTH => {}
-                MASK => accumulator &= step.k,
-                JUMP_IF_EQUAL if accumulator == step.k => at += usize::from(step.jt),
-                JUMP_IF_EQUAL => at += usize::from(step.jf),
-                RETURN => return step.k > 0,
-                other => panic!("{other}"),
-            }
-        }
-    }
+    use crate::net::interpreter::{Given, passes};
 
     #[test]
     fn what_is_beside_a_scope_is_the_opposite_of_what_is_in_it() {
@@ -193,12 +161,21 @@ mod tests {
                 if scope.has(&seen) && of_connection {
                     continue; // between other hosts: the ports alone do not decide
                 }
-                assert_eq!(takes(&program, IPV4, &packet), !scope.has(&seen), "{seen}");
+                let given = Given {
+                    bytes: &packet,
+                    ethertype: IPV4,
+                    ..Given::default()
+                };
+                assert_eq!(passes(&program, &given), !scope.has(&seen), "{seen}");
                 sides[usize::from(scope.has(&seen))] += 1;
             }
         }
         assert!(sides.iter().all(|count| *count > 5), "{sides:?}");
-        assert!(takes(&program, 0x86dd, &[]));
+        let of_version_6 = Given {
+            ethertype: 0x86dd,
+            ..Given::default()
+        };
+        assert!(passes(&program, &of_version_6));
     }
 
     #[test]
@@ -207,7 +184,12 @@ mod tests {
             for random in [0, 3, 10, 4_000_000_007] {
                 let chosen = sample == 1 || random % sample == 0;
                 for outgoing in [true, false] {
-                    let passes = |direction| passes(&program(direction, sample), outgoing, random);
+                    let given = Given {
+                        outgoing,
+                        random,
+                        ..Given::default()
+                    };
+                    let passes = |direction| passes(&program(direction, sample, None), &given);
                     assert_eq!(passes(Direction::Both), chosen);
                     assert_eq!(passes(Direction::Out), chosen && outgoing);
                     assert_eq!(passes(Direction::In), chosen && !outgoing);

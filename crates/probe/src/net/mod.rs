@@ -7,10 +7,13 @@ pub mod egress;
 pub mod ethtool;
 pub mod filter;
 pub mod icmp;
+#[cfg(test)]
+pub(crate) mod interpreter;
 pub mod netlink;
 pub mod packet_socket;
 pub mod receive_batch;
 pub mod reflect_batch;
+pub mod search;
 pub mod socket;
 pub mod stamped;
 pub mod tcp_info;

@@ -3,6 +3,7 @@
 use crate::failure::{Failure, during};
 use crate::net::filter::{self, Direction};
 use crate::net::netlink::Link;
+use crate::net::search::Search;
 use crate::net::socket;
 use crate::packet::scope::Scope;
 use socket2::{Domain, SockFilter, Socket, Type};
@@ -61,19 +62,42 @@ impl PacketSocket {
             // Cheaper than the filter, which does the same on kernels before 4.20.
             let _ = socket::set_int(&socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, 1);
         }
-        attach(&socket, direction, 1).map_err(during(format!("{what}: filter")))?;
+        set_filter(&socket, &filter::program(direction, 1, None))
+            .map_err(during(format!("{what}: filter")))?;
         bind(&socket, link.index).map_err(during(what))?;
         Ok(PacketSocket::with_room(socket, snaplen))
     }
 
     /// From now on the kernel queues a random packet in `sample_one_in`.
     pub fn thin_out(&self, direction: Direction, sample_one_in: u32) -> Result<(), Failure> {
-        attach(&self.socket, direction, sample_one_in).map_err(during("capture: filter"))
+        let program = filter::program(direction, sample_one_in, None);
+        set_filter(&self.socket, &program).map_err(during("capture: filter"))
+    }
+
+    /// The same, but all packets are searched: also those in which something is found are queued.
+    /// Kernels limit the memory of a filter (`net.core.optmem_max`): returns the search that found
+    /// room.
+    pub fn search(
+        &self,
+        direction: Direction,
+        sample_one_in: u32,
+        mut search: Search,
+    ) -> Result<Search, Failure> {
+        loop {
+            let program = filter::program(direction, sample_one_in, Some(&search));
+            match set_filter(&self.socket, &program) {
+                Ok(()) => return Ok(search),
+                Err(error) => match search.coarser() {
+                    Some(coarser) if error.raw_os_error() == Some(libc::ENOMEM) => search = coarser,
+                    _ => return Err(Failure::io("capture: filter", &error)),
+                },
+            }
+        }
     }
 
     /// From now on the kernel queues what is beside a scope.
     pub fn only_beside(&self, scope: &Scope) -> Result<(), Failure> {
-        set_filter(&self.socket, filter::beside(scope)).map_err(during("capture: filter"))
+        set_filter(&self.socket, &filter::beside(scope)).map_err(during("capture: filter"))
     }
 
     fn with_room(socket: Socket, snaplen: usize) -> PacketSocket {
@@ -187,11 +211,7 @@ impl PacketSocket {
     }
 }
 
-fn attach(socket: &Socket, direction: Direction, sample_one_in: u32) -> io::Result<()> {
-    set_filter(socket, filter::program(direction, sample_one_in))
-}
-
-fn set_filter(socket: &Socket, program: Vec<libc::sock_filter>) -> io::Result<()> {
+fn set_filter(socket: &Socket, program: &[libc::sock_filter]) -> io::Result<()> {
     let program: Vec<SockFilter> = program
         .iter()
         .map(|step| SockFilter::new(step.code, step.jt, step.jf, step.k))

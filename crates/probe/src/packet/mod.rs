@@ -3,6 +3,7 @@
 pub mod bytes;
 pub mod header;
 pub mod icmp;
+pub mod marks;
 pub mod message;
 pub mod noise;
 pub mod pcapng;

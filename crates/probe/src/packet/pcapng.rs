@@ -13,6 +13,7 @@ const ETHERNET: u16 = 1;
 const END_OF_OPTIONS: u16 = 0;
 const IF_TSRESOL: u16 = 9;
 const EPB_FLAGS: u16 = 2;
+const ISB_IFRECV: u16 = 4;
 const ISB_IFDROP: u16 = 5;
 /// The lowest two bits of the flags: 1 is inbound, 2 outbound.
 const DIRECTION: u32 = 3;
@@ -59,6 +60,7 @@ pub struct Reader<R> {
     /// if_tsresol of each interface of the section.
     resolutions: Vec<u8>,
     drops: u64,
+    passed: Option<u64>,
 }
 
 impl<R: Read> Reader<R> {
@@ -70,12 +72,19 @@ impl<R: Read> Reader<R> {
             big_endian: false,
             resolutions: Vec::new(),
             drops: 0,
+            passed: None,
         }
     }
 
     /// Packets that the recording lost, as far as it was read.
     pub fn drops(&self) -> u64 {
         self.drops
+    }
+
+    /// Packets that passed, recorded or not, as far as the recording was read; None if it does not
+    /// state them.
+    pub fn passed(&self) -> Option<u64> {
+        self.passed
     }
 
     /// The next packet; None at the end.
@@ -85,7 +94,7 @@ impl<R: Read> Reader<R> {
                 None => return Ok(None),
                 Some(PACKET) => break,
                 Some(INTERFACE) => self.describe()?,
-                Some(STATISTICS) => self.count_drops()?,
+                Some(STATISTICS) => self.add_statistics(),
                 Some(_) => {}
             }
         }
@@ -138,14 +147,21 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    fn count_drops(&mut self) -> Result<(), Broken> {
-        let dropped = self.option(12, ISB_IFDROP).and_then(<[u8]>::first_chunk);
-        let dropped = dropped.map_or(0, |bytes| match self.big_endian {
-            true => u64::from_be_bytes(*bytes),
-            false => u64::from_le_bytes(*bytes),
-        });
-        self.drops = self.drops.saturating_add(dropped);
-        Ok(())
+    fn add_statistics(&mut self) {
+        if let Some(dropped) = self.statistic(ISB_IFDROP) {
+            self.drops = self.drops.saturating_add(dropped);
+        }
+        if let Some(passed) = self.statistic(ISB_IFRECV) {
+            self.passed = Some(self.passed.unwrap_or(0).saturating_add(passed));
+        }
+    }
+
+    fn statistic(&self, code: u16) -> Option<u64> {
+        let value = self.option(12, code).and_then(<[u8]>::first_chunk)?;
+        Some(match self.big_endian {
+            true => u64::from_be_bytes(*value),
+            false => u64::from_le_bytes(*value),
+        })
     }
 
     fn packet(&self) -> Result<Packet<'_>, Broken> {
@@ -292,13 +308,17 @@ mod tests {
             body.extend(option(EPB_FLAGS, &flags.to_le_bytes()));
             file.extend(block(PACKET, &body));
         }
-        let drops = [vec![0; 12], option(ISB_IFDROP, &7_u64.to_le_bytes())];
-        file.extend(block(STATISTICS, &drops.concat()));
+        let statistics = [
+            vec![0; 12],
+            option(ISB_IFRECV, &9_u64.to_le_bytes()),
+            option(ISB_IFDROP, &7_u64.to_le_bytes()),
+        ];
+        file.extend(block(STATISTICS, &statistics.concat()));
         file
     }
 
-    /// Packets (time, whether outgoing, bytes), and how many were dropped.
-    type Read = (Vec<(u64, bool, Vec<u8>)>, u64);
+    /// Packets (time, whether outgoing, bytes), how many were dropped, and how many passed.
+    type Read = (Vec<(u64, bool, Vec<u8>)>, u64, Option<u64>);
 
     fn read(bytes: &[u8]) -> Result<Read, Broken> {
         let mut reader = Reader::new(bytes);
@@ -307,7 +327,7 @@ mod tests {
             let at_ns = packet.realtime_ns.unwrap_or_default();
             packets.push((at_ns, packet.outgoing, packet.bytes.to_vec()));
         }
-        Ok((packets, reader.drops()))
+        Ok((packets, reader.drops(), reader.passed()))
     }
 
     proptest! {
@@ -315,7 +335,7 @@ mod tests {
         fn what_was_written_is_read(
             packets in prop::collection::vec((any::<u64>(), any::<bool>(), prop::collection::vec(any::<u8>(), 0..100)), 0..20),
         ) {
-            prop_assert_eq!(read(&file(&packets)).unwrap(), (packets, 7));
+            prop_assert_eq!(read(&file(&packets)).unwrap(), (packets, 7, Some(9)));
         }
 
         #[test]

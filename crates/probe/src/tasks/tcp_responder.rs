@@ -179,8 +179,15 @@ fn respond(
         connection: &connection,
         counts,
     };
+    let mut filled = false;
     loop {
         { &connection }.read_exact(&mut message[..request_size])?;
+        if !std::mem::replace(&mut filled, true) {
+            // What is longer than the request carries its marks as well.
+            for at in request_size..message.len() {
+                message[at] = message[at - request_size];
+            }
+        }
         let request = &mut message[..request_size];
         let header = Header::read(request, token.tag());
         if header.is_some_and(|header| header.kind == Kind::Request) {

@@ -197,9 +197,10 @@ impl Service {
                 ring_bytes,
                 packet_bytes,
                 sample_one_in,
+                marks,
             } => {
-                let limits =
-                    control::limits(ring_bytes, packet_bytes, sample_one_in).map_err(|why| {
+                let limits = control::limits(ring_bytes, packet_bytes, sample_one_in, marks)
+                    .map_err(|why| {
                         Failure::new(Kind::Usage, "record", why, "choose another number")
                     })?;
                 self.cable(cable)?

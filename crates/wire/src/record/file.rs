@@ -31,6 +31,8 @@ pub struct Interface {
     pub point: Point,
     pub packets: Vec<Recorded>,
     pub forgotten: u64,
+    /// Packets that were searched for marks; None if not all that have passed.
+    pub searched: Option<u64>,
 }
 
 /// Save the packets of all interfaces by time.
@@ -93,12 +95,14 @@ fn write(path: &Path, interfaces: &[Interface]) -> io::Result<()> {
         )?;
     }
     for (number, interface) in (0..).zip(interfaces) {
+        let mut statistics = vec![InterfaceStatisticsOption::IsbIfDrop(interface.forgotten)];
+        statistics.extend(interface.searched.map(InterfaceStatisticsOption::IsbIfRecv));
         put(
             &mut writer,
             InterfaceStatisticsBlock {
                 interface_id: number,
                 timestamp: interface.packets.last().map_or(0, |last| last.at_ns),
-                options: vec![InterfaceStatisticsOption::IsbIfDrop(interface.forgotten)],
+                options: statistics,
             },
         )?;
     }
@@ -150,12 +154,14 @@ mod tests {
                     packet(1_700_000_000_123_456_791, 2, 60, 4),
                 ],
                 forgotten: 7,
+                searched: Some(9),
             },
             Interface {
                 name: "b to a".to_string(),
                 point: Point::Delivered,
                 packets: vec![packet(1_700_000_000_123_456_790, 3, 3, 3)],
                 forgotten: 0,
+                searched: None,
             },
         ];
         let path = std::env::temp_dir().join(format!("culvert-tape-{}", std::process::id()));
@@ -167,7 +173,7 @@ mod tests {
             std::os::unix::fs::PermissionsExt::mode(&file.metadata().expect("it").permissions());
         assert_eq!(mode & 0o777, 0o600);
         let mut reader = PcapNgReader::new(file).expect("pcapng");
-        let (mut seen, mut drops) = (Vec::new(), Vec::new());
+        let (mut seen, mut statistics) = (Vec::new(), Vec::new());
         while let Some(block) = reader.next_block() {
             match block.expect("a block") {
                 Block::EnhancedPacket(packet) => seen.push((
@@ -178,8 +184,11 @@ mod tests {
                     flags_of(&packet.options),
                 )),
                 Block::InterfaceStatistics(block) => {
-                    drops.extend(block.options.iter().filter_map(|option| match option {
-                        InterfaceStatisticsOption::IsbIfDrop(packets) => Some(*packets),
+                    statistics.extend(block.options.iter().filter_map(|option| match option {
+                        InterfaceStatisticsOption::IsbIfDrop(packets) => Some(("drops", *packets)),
+                        InterfaceStatisticsOption::IsbIfRecv(packets) => {
+                            Some(("searched", *packets))
+                        }
                         _ => None,
                     }));
                 }
@@ -195,7 +204,7 @@ mod tests {
                 (0, 123_456_791, 60, vec![2; 4], Some(OUTBOUND)),
             ]
         );
-        assert_eq!(drops, [7, 0]);
+        assert_eq!(statistics, [("drops", 7), ("searched", 9), ("drops", 0)]);
     }
 
     #[test]

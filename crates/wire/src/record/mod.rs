@@ -8,6 +8,7 @@
 //! Several recordings can run at once, each with its own limits.
 
 mod file;
+mod marks;
 mod ring;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ use serde::Deserialize;
 
 use crate::chance::Chance;
 pub use file::{Interface, save};
+pub use marks::Marks;
 pub use ring::Limits;
 use ring::Ring;
 
@@ -105,6 +107,7 @@ impl Tape {
             point,
             packets: ring.read(),
             forgotten: ring.forgotten,
+            searched: ring.searched(),
         })
     }
 
@@ -126,11 +129,12 @@ impl Tape {
         for packet in packets {
             let mut written = false;
             for recording in recordings.values_mut().filter(|one| one.running) {
-                if recording.ring.wants() {
+                let drawn = recording.ring.draws();
+                if drawn || recording.ring.searches() {
                     if !std::mem::replace(&mut written, true) {
                         write(packet, buffer);
                     }
-                    recording.ring.push(at_ns, buffer);
+                    recording.ring.take(at_ns, buffer, drawn);
                 }
             }
         }
@@ -164,6 +168,7 @@ mod tests {
             ring_bytes: 1000,
             packet_bytes,
             sample_one_in: 1,
+            marks: None,
         };
         let pass = |byte| {
             tape.record(0..2, &mut Vec::new(), |packet, out| {

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::marks::Marks;
 use crate::chance::{Chance, Purpose};
 
 /// In front of each packet: its time in nanoseconds, its length, and how much of it is kept.
@@ -9,6 +10,9 @@ const HEAD_BYTES: usize = 16;
 
 /// A sample begins behind so many packets: of a few it might hold none.
 const ALL_OF_THE_FIRST: u64 = 256;
+
+/// A search ends with so many packets found: they stay, so their number is limited.
+const ENOUGH_MARKED: usize = 1000;
 
 /// What to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +23,8 @@ pub struct Limits {
     pub packet_bytes: usize,
     /// 1: all packets; N: behind the first a random one in N.
     pub sample_one_in: u32,
+    /// All packets with these are kept whole, whatever the sample.
+    pub marks: Option<Marks>,
 }
 
 #[derive(Debug)]
@@ -29,6 +35,8 @@ pub struct Ring {
     /// Packets that have passed, recorded or not.
     passed: u64,
     packets: u64,
+    /// Never overwritten.
+    marked: Vec<Recorded>,
     /// Packets that were overwritten.
     pub forgotten: u64,
 }
@@ -53,12 +61,13 @@ impl Ring {
             chance,
             passed: 0,
             packets: 0,
+            marked: Vec::new(),
             forgotten: 0,
         }
     }
 
-    /// Count a packet; returns whether it is kept.
-    pub fn wants(&mut self) -> bool {
+    /// Count a packet; returns whether it is of the sample.
+    pub fn draws(&mut self) -> bool {
         let number = self.passed;
         self.passed += 1;
         let one_in = u64::from(self.limits.sample_one_in.max(1));
@@ -66,7 +75,31 @@ impl Ring {
         number < ALL_OF_THE_FIRST || draw.is_multiple_of(one_in)
     }
 
-    pub fn push(&mut self, at_ns: u64, packet: &[u8]) {
+    /// Whether it looks at packets that are not of the sample as well.
+    pub fn searches(&self) -> bool {
+        self.limits.marks.is_some() && self.marked.len() < ENOUGH_MARKED
+    }
+
+    /// Packets that were searched; None if not all that have passed.
+    pub fn searched(&self) -> Option<u64> {
+        self.searches().then_some(self.passed)
+    }
+
+    /// Keep a packet of the sample, or with marks.
+    pub fn take(&mut self, at_ns: u64, packet: &[u8], drawn: bool) {
+        let marks = self.limits.marks.filter(|_| self.searches());
+        if marks.is_some_and(|marks| marks.are_in(packet)) {
+            self.marked.push(Recorded {
+                at_ns,
+                length: packet.len() as u32,
+                bytes: packet.to_vec(),
+            });
+        } else if drawn {
+            self.push(at_ns, packet);
+        }
+    }
+
+    fn push(&mut self, at_ns: u64, packet: &[u8]) {
         let limits = self.limits;
         let kept = &packet[..packet.len().min(limits.packet_bytes)];
         let needed = HEAD_BYTES + kept.len();
@@ -98,7 +131,7 @@ impl Ring {
         u32::from_ne_bytes(field) as usize
     }
 
-    /// From the oldest to the newest.
+    /// From the oldest to the newest, and behind them those with marks.
     pub fn read(&self) -> Vec<Recorded> {
         let take = |at: usize, bytes: usize| -> Vec<u8> {
             self.bytes.range(at..at + bytes).copied().collect()
@@ -114,6 +147,7 @@ impl Ring {
             });
             at += HEAD_BYTES + kept;
         }
+        packets.extend(self.marked.iter().cloned());
         packets
     }
 }
@@ -128,6 +162,7 @@ mod tests {
             ring_bytes,
             packet_bytes,
             sample_one_in,
+            marks: None,
         };
         Ring::new(limits, Chance::new(1, 2))
     }
@@ -140,8 +175,8 @@ mod tests {
         ) {
             let mut ring = ring(ring_bytes, packet_bytes, 1);
             for (at_ns, packet) in (0u64..).zip(&packets) {
-                prop_assert!(ring.wants());
-                ring.push(at_ns, packet);
+                prop_assert!(ring.draws());
+                ring.take(at_ns, packet, true);
                 prop_assert!(ring.bytes.len() <= ring_bytes);
             }
             let read = ring.read();
@@ -159,11 +194,48 @@ mod tests {
     #[test]
     fn a_sample_is_random_and_of_the_size_asked_for() {
         let mut ring = ring(1, 1, 64);
-        assert!((0..ALL_OF_THE_FIRST).all(|_| ring.wants()));
-        let wanted: Vec<u32> = (0..64_000).filter(|_| ring.wants()).collect();
+        assert!((0..ALL_OF_THE_FIRST).all(|_| ring.draws()));
+        let wanted: Vec<u32> = (0..64_000).filter(|_| ring.draws()).collect();
         assert!((850..1150).contains(&wanted.len()), "{}", wanted.len());
         let steps: std::collections::BTreeSet<u32> =
             wanted.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert!(steps.len() > 20, "{steps:?}");
+    }
+
+    #[test]
+    fn packets_with_marks_are_kept_whole_until_there_are_enough() {
+        let mut ring = Ring::new(
+            Limits {
+                ring_bytes: 1000,
+                packet_bytes: 10,
+                sample_one_in: 64,
+                marks: Some(Marks {
+                    mask: 0xf0,
+                    bits: 0xa0,
+                }),
+            },
+            Chance::new(1, 2),
+        );
+        let mut pass = |at_ns: u64, packet: &[u8]| {
+            let drawn = ring.draws();
+            ring.take(at_ns, packet, drawn);
+            (ring.searched(), ring.read())
+        };
+        let clear = [[0; 500], [0xa5; 500]].concat();
+        for at_ns in 0..5000 {
+            pass(at_ns, if at_ns == 700 { &clear } else { &[7; 60] });
+        }
+        let (searched, kept) = pass(5000, &[7; 60]);
+        assert_eq!(searched, Some(5001));
+        assert_eq!(
+            kept.last().map(|one| (one.at_ns, &one.bytes)),
+            Some((700, &clear))
+        );
+        assert!(kept.len() < 41);
+        for at_ns in 0..2 * ENOUGH_MARKED as u64 {
+            pass(at_ns, &clear);
+        }
+        assert_eq!(ring.searched(), None);
+        assert_eq!(ring.marked.len(), ENOUGH_MARKED);
     }
 }

@@ -16,7 +16,6 @@ from culvert.measurements.mtu.mtu import MtuParameters, one_direction
 from culvert.measurements.mtu.path import PathEnd
 from culvert.proof.canary import echo_marked
 from culvert.topology.shapes import CORE
-from culvert.trial.outside import SNAPLEN
 from culvert.vpns.abilities import rekeying
 
 SLACK_S = 10.0
@@ -91,7 +90,7 @@ class OnlyCiphertext(FeatureTest):
     def run(self, bench: Bench) -> Finding:
         """Capture at both ends' links and at the relays, and inside a relay that decrypts."""
         with bench.session() as session:
-            captures = list(session.outside.begin_all_sent(snaplen=SNAPLEN * 4, record=0).values())
+            captures = list(session.outside.begin_all_sent(record=0).values())
             captures += session.look_at_relays().values()
             captures += session.look_inside_relay().values()
             for capture in captures:

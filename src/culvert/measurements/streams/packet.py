@@ -12,3 +12,10 @@ SACK_BLOCKS = 28
 """Bytes of three SACK blocks (RFC 2018): as many as fit with the timestamps."""
 SMALLEST = 64
 """The smallest packet that a test may request: it leaves 36 bytes for the probe's header."""
+PROBE_HEADER = 28
+"""In front of the canary, in UDP and ICMP."""
+
+
+def marked_run(size: int) -> int:
+    """Bytes of the canary in a packet of that size."""
+    return size - UDP_HEADERS - PROBE_HEADER

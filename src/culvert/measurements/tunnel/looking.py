@@ -8,13 +8,13 @@ from culvert.labs.node import Node
 from culvert.labs.witness import View
 from culvert.proof.capture import judge_capture
 from culvert.trial.check import Check
-from culvert.trial.outside import SNAPLEN, Capture
+from culvert.trial.outside import Capture
 from culvert.trial.session import Session
 
 
 def look(session: Session, name: str) -> Capture:
     """Capture all that the link carries towards a node from now on."""
-    capture = session.outside.begin(name, View.TOWARDS, snaplen=SNAPLEN, record=0)
+    capture = session.outside.begin(name, View.TOWARDS, record=0)
     capture.ready()
     return capture
 

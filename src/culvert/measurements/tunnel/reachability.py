@@ -32,7 +32,6 @@ from culvert.proof.capture import no_clear_text
 from culvert.results import Metric
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
-from culvert.trial.outside import SNAPLEN
 from culvert.trial.session import Found, Session
 from culvert.units import DurationS
 from culvert.vpns.variant import DIRECT, Route
@@ -88,9 +87,7 @@ class Reachability(Measurement[ReachabilityParameters]):
     def run(self, session: Session, parameters: ReachabilityParameters) -> Outcome:
         """Start the members, send requests, wait for the route, and measure it."""
         ends = (session.source, session.target)
-        captures = [
-            session.outside.begin(node.name, View.NODE, snaplen=SNAPLEN, record=0) for node in ends
-        ]
+        captures = [session.outside.begin(node.name, View.NODE, record=0) for node in ends]
         for capture in captures:
             capture.ready()
         attempt = _Attempt(session, parameters)

@@ -27,6 +27,7 @@ from culvert.measurements.parameters import SIZES, PacketSize
 from culvert.measurements.rtt.load import RttUnderUdp, rtt_under_udp
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, NoiseFloor, noise_floor
 from culvert.measurements.streams.integrity import intact
+from culvert.measurements.streams.packet import marked_run
 from culvert.measurements.streams.udp_stream import UdpStream, UdpTrial, quiet_ms, udp_trial
 from culvert.measurements.udp.loaded_latency import LATENCY_METRICS, LOADS, LoadedLatency
 from culvert.measurements.udp.search import Bounds, Limit, SearchPlan, SearchTrial, limit, search
@@ -121,7 +122,7 @@ class Throughput(Measurement[ThroughputParameters]):
     def run(self, session: Session, parameters: ThroughputParameters) -> Outcome:
         """Search, then measure latency below the result."""
         size = find_max_size(session) if parameters.packet_size == "max" else parameters.packet_size
-        with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
+        with session.watch(sample_one_in=SAMPLE_ONE_IN, marked_run=marked_run(size)) as watched:
             streams = _Streams(session, size)
             unpaced = streams.send(streams.unpaced)
             plan = SearchPlan(

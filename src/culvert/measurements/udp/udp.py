@@ -19,7 +19,7 @@ from culvert.measurements.instruments.run import loss_metrics, measure_throughpu
 from culvert.measurements.mtu.max_size import find_max_size
 from culvert.measurements.parameters import INSTRUMENT, RATE, SIZES, Duration
 from culvert.measurements.streams.integrity import intact
-from culvert.measurements.streams.packet import UDP_HEADERS
+from culvert.measurements.streams.packet import UDP_HEADERS, marked_run
 from culvert.measurements.streams.udp_stream import Arrivals, UdpRun, UdpStream, UdpTrial, quiet_ms
 from culvert.measurements.udp.arrivals import (
     ARRIVAL_METRICS,
@@ -155,7 +155,8 @@ class Udp(Measurement[UdpParameters]):
             return _by_instrument(session, parameters)
         stream = _stream(session, parameters)
         run = UdpRun(session, stream, quiet_ms(session, stream.to))
-        with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
+        run_bytes = marked_run(min(stream.sizes))
+        with session.watch(sample_one_in=SAMPLE_ONE_IN, marked_run=run_bytes) as watched:
             trial = run.start().finish()
         sent, sunk = trial.sent, trial.sunk
         losses = locate_losses(session, watched, sent.offered, sunk)

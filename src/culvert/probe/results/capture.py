@@ -59,8 +59,16 @@ class Doubtful(Result):
     recorded: list[RecordedPacket] = []
 
 
+class Searched(Result):
+    """A search for the canary in all packets of a link; a super-packet is one. ``least_bytes`` of
+    the canary in a row are found at any place of a packet of 1,500 bytes."""
+
+    packets: int
+    least_bytes: int
+
+
 class Captured(Result):
-    """Result of a ``capture`` task."""
+    """Result of a ``capture`` task; counts are of the packets that were captured."""
 
     packets: int
     bytes: int
@@ -73,6 +81,8 @@ class Captured(Result):
     fragments: int = 0
     gso_packets: int = 0
     """Packets longer than the device's MTU, which no packet on a wire is."""
+    searched: Searched | None = None
+    """None: what was captured was searched, and no other packet."""
     canary_hits: int = 0
     canary_example: str | None = None
     strangers: Doubtful = Doubtful()
@@ -85,3 +95,8 @@ class Captured(Result):
     recorded: list[RecordedPacket] = []
     seen_by: str = "captured"
     """What captured the packets, and where, as a participle for messages."""
+
+    @property
+    def searched_packets(self) -> int:
+        """Packets that were searched for the canary."""
+        return self.packets if self.searched is None else self.searched.packets

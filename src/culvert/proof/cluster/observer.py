@@ -13,7 +13,7 @@ from culvert.proof.cluster import addresses
 from culvert.proof.cluster import devices as devices_of
 from culvert.proof.cluster.devices import Device
 from culvert.proof.cluster.seen import Seen
-from culvert.trial.outside import SNAPLEN, capture_parameters
+from culvert.trial.outside import capture_parameters
 
 READ_S = 10.0
 RECORDED = 5000
@@ -64,7 +64,6 @@ class Observer:
                     device=device,
                     direction="both",
                     sample_one_in=sample_one_in,
-                    snaplen=SNAPLEN,
                     record=record,
                     snaplen_record=RECORDED_BYTES,
                     **capture_parameters(None, canary),

@@ -123,10 +123,10 @@ class LoadCaptures:
             f"{name} during the measurement ({self._traffic})",
             not hits,
             "; ".join(f"readable in {count} packets on {where}" for where, count in hits.items())
-            or f"the canary was in none of {self._packets} captured packets between the nodes"
+            or f"the canary was in 0 of {self._searched:,} packets on the nodes' devices"
             + ("" if self.marked else "; the measurement's own packets carry none"),
             judge.REMEDY,
-            {"packets": self._packets, "canary_hits": hits, "sample_one_in": self.sample_one_in},
+            {"packets": self._searched, "canary_hits": hits},
         )
 
     @property
@@ -135,16 +135,15 @@ class LoadCaptures:
         missed = [each.missed for each in self.seen if each.missed]
         leaves = self.placement.of_two_nodes
         seen_none = leaves and self.marked and not self._packets
-        share = (
-            "every packet was looked at"
-            if self.sample_one_in == 1
-            else f"of the packets a random one in {self.sample_one_in} was looked at"
-        )
         return Check(
             f"the captures beside the measurement are whole ({self._traffic})",
             not missed and not seen_none,
             "; ".join(missed)
-            or ("no packet between the nodes was captured" if seen_none else share),
+            or (
+                "no packet between the nodes was captured"
+                if seen_none
+                else f"every packet was searched, {self._packets:,} between the nodes were captured"
+            ),
             judge.CALMER if missed else "see the routes and devices of the nodes",
             {"packets": self._packets, "missed": missed, "sample_one_in": self.sample_one_in},
         )
@@ -152,6 +151,10 @@ class LoadCaptures:
     @property
     def _traffic(self) -> str:
         return judge.TRAFFIC[self.placement]
+
+    @property
+    def _searched(self) -> int:
+        return sum(each.captured.searched_packets for each in self.seen)
 
     @property
     def _packets(self) -> int:

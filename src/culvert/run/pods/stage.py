@@ -39,8 +39,8 @@ from culvert.trial.session import Session
 from culvert.vpns.base import Vpn
 
 SAMPLE_ONE_IN = 16
-"""Of the packets beside a measurement that sends as fast as the path carries: a look at all of them
-would take processor time from it."""
+"""Of the packets beside a measurement that sends as fast as the path carries, so many are captured.
+All are searched for the canary."""
 NOT_LOOKED_AT = "not looked at: --prove does"
 
 

@@ -21,6 +21,7 @@ from culvert.proof.cluster.observer import watching
 from culvert.proof.cluster.seen import Seen
 from culvert.run.pods.prove import Watch
 from culvert.trial.check import Check
+from culvert.trial.sampling import found_share
 from culvert.trial.session import Session
 
 BURSTS = 60
@@ -29,8 +30,6 @@ RATE_PPS = 3000.0
 SIZES = (128, 256, 512, 1000, 1400)
 """Bytes of the inner IP packet: small ones still hold the whole mark."""
 _PROTOCOLS = (Protocol.UDP, Protocol.UDP, Protocol.TCP)
-MISSED = 0.05
-"""Probability with which a leak of the stated share is missed."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +44,8 @@ class Swept:
 
     @property
     def one_in(self) -> int:
-        """A leak of more than one packet in so many, each way, would have been seen with 95 %.
-
-        Of n packets none was readable: a share p is missed with (1 - p)^n, and
-        p = 1 - 0.05^(1/n) is about 3/n.
-        """
-        fewest = min(self.there, self.back)
-        return int(1 / (1 - MISSED ** (1 / fewest))) if fewest else 0
+        """A leak of more than one packet in so many, each way, would have been seen with 95 %."""
+        return found_share(min(self.there, self.back))
 
     def check(self, traffic: str) -> Check:
         """Passed if no mark was readable, and all packets were looked at."""

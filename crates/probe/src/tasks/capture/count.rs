@@ -1,14 +1,14 @@
 //! Packets, one after another: counted, compared with the flow, searched for canaries.
 
 use super::Parameters;
-use super::evidence::{Doubtful, Evidence, Recorded};
+use super::evidence::{Doubtful, Evidence, Recorded, Searched};
 use crate::net::netlink::Link;
 use crate::net::packet_socket::Captured;
 use crate::packet::bytes::ByteCounts;
+use crate::packet::marks::Marks;
 use crate::packet::message::{Verdict, verdict};
 use crate::packet::seen::{Seen, Sight, see};
 use crate::values::to_hex;
-use memchr::memmem::Finder;
 
 const EXAMPLES: usize = 5;
 /// Packets that are no message of the tunnel, and bytes of each, to be kept.
@@ -19,17 +19,16 @@ const NOT_RANDOM: usize = 64;
 
 pub struct Capture<'a> {
     parameters: &'a Parameters,
-    finders: Vec<Finder<'a>>,
+    marks: Option<Marks>,
     bytes: ByteCounts,
     evidence: Evidence,
 }
 
 impl<'a> Capture<'a> {
     pub fn new(parameters: &'a Parameters, link: Link) -> Capture<'a> {
-        let finders = parameters.canaries.iter();
         Capture {
             parameters,
-            finders: finders.map(|canary| Finder::new(canary.bytes())).collect(),
+            marks: Marks::new(&parameters.canaries),
             bytes: ByteCounts::default(),
             evidence: Evidence {
                 device: link.name,
@@ -43,6 +42,15 @@ impl<'a> Capture<'a> {
     /// Counted so far.
     pub fn packets(&self) -> u64 {
         self.evidence.packets
+    }
+
+    pub fn marks(&self) -> Option<&Marks> {
+        self.marks.as_ref()
+    }
+
+    /// Packets with a mark.
+    pub fn marked(&self) -> u64 {
+        self.evidence.canary_hits
     }
 
     pub fn count(&mut self, packet: &Captured<'_>) {
@@ -160,8 +168,8 @@ impl<'a> Capture<'a> {
     }
 
     fn look_for_canaries(&mut self, packet: &Captured<'_>) {
-        let found = |finder: &Finder<'_>| finder.find(packet.bytes).is_some();
-        if !self.finders.iter().any(found) {
+        let marks = self.marks.as_ref();
+        if !marks.is_some_and(|marks| marks.are_in(packet.bytes)) {
             return;
         }
         self.evidence.canary_hits += 1;
@@ -173,8 +181,9 @@ impl<'a> Capture<'a> {
         });
     }
 
-    pub fn finish(mut self, drops: u32, seconds: f64) -> Evidence {
+    pub fn finish(mut self, drops: u32, seconds: f64, searched: Option<Searched>) -> Evidence {
         self.evidence.kernel_drops = drops;
+        self.evidence.searched = searched;
         self.evidence.randomness = self.bytes.randomness();
         self.evidence.seconds = seconds;
         self.evidence

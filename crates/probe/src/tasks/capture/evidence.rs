@@ -60,6 +60,15 @@ pub struct Recorded {
     pub payload: String,
 }
 
+/// A search in all packets, also in those that were not copied.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Searched {
+    /// A super-packet is one.
+    pub packets: u64,
+    /// So many bytes of a canary in a row are found, wherever they are in a packet of 1,500 bytes.
+    pub least_bytes: u32,
+}
+
 /// Bytes are those of IP packets.
 #[derive(Debug, Default, Serialize)]
 pub struct Evidence {
@@ -80,6 +89,8 @@ pub struct Evidence {
     pub fragments: u64,
     /// Packets longer than the MTU: no packet on a wire is.
     pub gso_packets: u64,
+    /// None: what was captured was searched, and no other packet.
+    pub searched: Option<Searched>,
     pub canary_hits: u64,
     pub canary_example: Option<String>,
     /// None of the flow's messages.

@@ -11,11 +11,12 @@ use crate::failure::{Failure, during};
 use crate::net::filter::Direction;
 use crate::net::netlink::{Link, links};
 use crate::net::packet_socket::PacketSocket;
+use crate::net::search::Search;
 use crate::packet::scope::Scope;
 use crate::packet::seen::Flow;
 use crate::values::{Canary, Seconds};
 use count::Capture;
-use evidence::Evidence;
+use evidence::{Evidence, Searched};
 use serde::Deserialize;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -31,6 +32,10 @@ const GATHER_NS: u64 = 2_000_000;
 
 /// A sample begins behind so many packets: of a few it might hold none.
 const ALL_OF_THE_FIRST: u64 = 256;
+/// A search ends with so many packets found: to copy more of them proves nothing more.
+const ENOUGH_MARKED: u64 = 1000;
+/// Bytes of a packet of a usual link, for what is stated of a search.
+const USUAL_LENGTH: u32 = 1500;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -58,7 +63,10 @@ pub struct Parameters {
     /// How many bytes of the payload of each to record.
     #[serde(default)]
     snaplen_record: usize,
-    /// 1: all packets; N: behind the first a random one in N, chosen by the kernel.
+    /// Bytes of canaries in a row in each packet that carries some; without it those of long packets.
+    marked_run: Option<u32>,
+    /// 1: all packets; N: behind the first a random one in N, chosen by the kernel, and each with
+    /// marks: the kernel searches all.
     #[serde(default = "all")]
     sample_one_in: u32,
     #[serde(default = "both")]
@@ -101,25 +109,77 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Evidence, Failu
     if let (Some(scope), true) = (&parameters.scope, parameters.only_beside) {
         socket.only_beside(scope)?;
     }
+    let before = link.clone();
     let mut capture = Capture::new(parameters, link);
     clock::use_exact_timers();
     let started_ns = clock::monotonic_ns();
     context.ready(Started { started_ns });
     let deadline_ns = started_ns + parameters.duration_max_s.ns();
-    let mut whole = parameters.sample_one_in > 1;
+    let mut phase = Phase::All;
     while !context.stop.requested() && clock::monotonic_ns() < deadline_ns {
         if context.stop.wait_readable(socket.as_fd(), deadline_ns) {
             context.stop.wait_until(clock::monotonic_ns() + GATHER_NS);
             take_all(&mut capture, &mut socket, deadline_ns)?;
-            if whole && capture.packets() >= ALL_OF_THE_FIRST {
-                socket.thin_out(parameters.direction, parameters.sample_one_in)?;
-                whole = false;
-            }
+            phase = phase.next(parameters, &capture, &socket)?;
         }
     }
     take_all(&mut capture, &mut socket, deadline_ns)?;
     let drops = socket.kernel_drops()?;
-    Ok(capture.finish(drops, clock::seconds_since(started_ns)))
+    let searched = match phase {
+        Phase::Searched(search) => Some(Searched {
+            packets: passed_since(&before, parameters.direction)?.max(capture.packets()),
+            least_bytes: search.finds(USUAL_LENGTH),
+        }),
+        Phase::All | Phase::Sampled => None,
+    };
+    Ok(capture.finish(drops, clock::seconds_since(started_ns), searched))
+}
+
+/// What the kernel queues.
+enum Phase {
+    All,
+    /// A sample, and each packet that may have marks.
+    Searched(Search),
+    Sampled,
+}
+
+impl Phase {
+    fn next(
+        self,
+        parameters: &Parameters,
+        capture: &Capture<'_>,
+        socket: &PacketSocket,
+    ) -> Result<Phase, Failure> {
+        let (direction, one_in) = (parameters.direction, parameters.sample_one_in);
+        let found_enough = capture.marked() >= ENOUGH_MARKED;
+        match (self, capture.marks()) {
+            (Phase::All, _) if one_in == 1 || capture.packets() < ALL_OF_THE_FIRST => {
+                Ok(Phase::All)
+            }
+            (Phase::All, Some(marks)) if !found_enough => {
+                let search = Search::new(marks, parameters.marked_run);
+                Ok(Phase::Searched(socket.search(direction, one_in, search)?))
+            }
+            (Phase::Searched(search), _) if !found_enough => Ok(Phase::Searched(search)),
+            (Phase::Sampled, _) => Ok(Phase::Sampled),
+            _ => {
+                socket.thin_out(direction, one_in)?;
+                Ok(Phase::Sampled)
+            }
+        }
+    }
+}
+
+/// Packets that the device has counted since then.
+fn passed_since(before: &Link, direction: Direction) -> Result<u64, Failure> {
+    let now = find_link(&before.name)?;
+    let received = now.stats.rx_packets.saturating_sub(before.stats.rx_packets);
+    let sent = now.stats.tx_packets.saturating_sub(before.stats.tx_packets);
+    Ok(match direction {
+        Direction::Both => received + sent,
+        Direction::In => received,
+        Direction::Out => sent,
+    })
 }
 
 fn check(parameters: &Parameters) -> Result<(), Failure> {

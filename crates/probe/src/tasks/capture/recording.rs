@@ -2,12 +2,13 @@
 
 use super::Parameters;
 use super::count::Capture;
-use super::evidence::Evidence;
+use super::evidence::{Evidence, Searched};
 use crate::clock;
 use crate::context::{Context, Started};
 use crate::failure::{Failure, during};
 use crate::net::netlink::Link;
 use crate::net::packet_socket::Captured;
+use crate::packet::marks::MARK;
 use crate::packet::pcapng::{self, Reader};
 use std::fs::File;
 use std::io::BufReader;
@@ -38,7 +39,11 @@ pub fn of_recording(
         }
     }
     let drops = u32::try_from(reader.drops()).unwrap_or(u32::MAX);
-    Ok(capture.finish(drops, clock::seconds_since(started_ns)))
+    let searched = reader.passed().map(|packets| Searched {
+        packets,
+        least_bytes: MARK as u32,
+    });
+    Ok(capture.finish(drops, clock::seconds_since(started_ns), searched))
 }
 
 /// As an interface shows it; None if not even the Ethernet header was kept.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -89,9 +90,11 @@ class Wire:
         ring_bytes: int = RING_BYTES,
         packet_bytes: int = 65_535,
         sample_one_in: int = 1,
+        marks: Mapping[str, int] | None = None,
     ) -> None:
         """Start a recording of the newest ``ring_bytes`` of each direction: ``packet_bytes`` of
-        each frame, of a random one in ``sample_one_in`` packets."""
+        each frame, of a random one in ``sample_one_in`` packets; all of each frame with ``marks``
+        (see ``Witness.record``)."""
         self._ask(
             "record",
             recording=name,
@@ -100,6 +103,7 @@ class Wire:
             ring_bytes=ring_bytes,
             packet_bytes=packet_bytes,
             sample_one_in=sample_one_in,
+            marks=marks,
         )
 
     def stop_recording(self, name: str = "") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from culvert.labs.link.wire.cable import Point, Wire
@@ -23,7 +24,15 @@ class WireEnd(Witness):
         self._wire = wire
         self._is_left = is_left
 
-    def record(self, name: str, view: View, *, packet_bytes: int, sample_one_in: int) -> None:
+    def record(
+        self,
+        name: str,
+        view: View,
+        *,
+        packet_bytes: int,
+        sample_one_in: int,
+        marks: Mapping[str, int] | None = None,
+    ) -> None:
         here, there = POINTS[view]
         self._wire.record(
             name,
@@ -31,6 +40,7 @@ class WireEnd(Witness):
             b_to_a=there if self._is_left else here,
             packet_bytes=packet_bytes + ETHERNET_HEADER,
             sample_one_in=sample_one_in,
+            marks=marks,
         )
 
     def save(self, name: str, path: Path) -> None:
