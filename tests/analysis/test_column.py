@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from culvert.analysis.column import Column, column, fewest_blocks
+from culvert.analysis.column import Column, column
 from culvert.analysis.design import Blocking, Design
 from culvert.statistics.looks import ONCE, Looks
 from culvert.statistics.ranks import Rank, leads
@@ -81,12 +81,12 @@ def test_five_blocks_decide_nothing_and_six_can() -> None:
     assert six is not None
     assert six.apart
     assert six.p_value == 1 / 32
-    assert fewest_blocks(ONCE) == 6
+    assert ONCE.fewest() == 6
 
 
 def test_where_a_rule_looks_early_it_takes_more_blocks() -> None:
     looks = Looks(first=5, last=12).reaching()
-    assert fewest_blocks(looks) == looks.first == 7
+    assert looks.fewest() == looks.first == 7
     steady = 100 * np.exp(0.001 * np.random.default_rng(1).standard_normal((7, 2))) * [1, 2]
     design = Design(looks=looks)
     six, seven = (made(steady[:n], design).between("a", "b") for n in (6, 7))

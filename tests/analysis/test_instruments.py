@@ -37,7 +37,7 @@ def rows(values: dict[str, list[float]], measurement: str = "tcp") -> pl.DataFra
 
 def test_the_probe_is_first_and_others_are_beside_it() -> None:
     found = instruments_beside(
-        rows({"iperf3": [50, 51, 49, 50, 52], "probe": [100, 101, 99, 100, 98]})
+        rows({"iperf3": [50, 51, 49, 50, 52, 50], "probe": [100, 101, 99, 100, 98, 100]})
     )
     assert [one.instrument for one in found] == ["probe", "iperf3"]
     assert (found[0].ratio, found[0].interval) == (None, None)

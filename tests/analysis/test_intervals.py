@@ -34,7 +34,7 @@ def test_an_interval_is_inside_the_sample_and_around_its_median_or_says_why_not(
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(values, min_size=5, max_size=12), st.randoms(use_true_random=False))
+@given(st.lists(values, min_size=6, max_size=12), st.randoms(use_true_random=False))
 def test_without_a_series_the_order_of_the_values_does_not_matter(
     sample: list[float], random: object
 ) -> None:
@@ -50,10 +50,13 @@ def test_an_interval_does_not_depend_on_what_else_is_asked(many: list[list[float
     assert median_intervals(many) == [median_intervals([one])[0] for one in many]
 
 
-def test_five_trials_are_told_that_they_are_five() -> None:
-    (found,) = median_intervals([[1.0, 4.0, 2.0, 5.0, 3.0]])
-    assert found.note is Note.FIVE
-    assert (found.low, found.high) == (1.0, 5.0)
+def test_six_trials_are_the_fewest() -> None:
+    sample = [1.0, 4.0, 2.0, 5.0, 3.0]
+    five, six = median_intervals([sample, [*sample, 2.5]])
+    assert five == Interval(None, None, Note.TOO_FEW)
+    assert six.low is not None
+    assert six.high is not None
+    assert 1 <= six.low < 2.75 < six.high <= 5
 
 
 def test_ends_lie_where_the_tables_of_order_statistics_have_them() -> None:
@@ -104,7 +107,7 @@ def test_intervals_of_runs_that_a_rule_stopped_hold(sd: float) -> None:
 def test_what_comes_too_early_for_a_repeated_interval_says_so() -> None:
     looks = Looks(first=5, last=30).reaching()
     sample = [1.0, 1.1, 0.9, 1.05, 0.95, 1.02, 0.97, 1.03]
-    early, late = median_intervals([sample[:5], sample], looks)
+    early, late = median_intervals([sample[:6], sample], looks)
     assert (early.low, early.note) == (None, Note.TOO_EARLY)
     assert late.low is not None
     assert late.note is Note.REPEATED

@@ -108,7 +108,7 @@ def test_a_studys_cells() -> None:
     [
         ("7", 7, 7, None),
         ("{ max = 9 }", 1, 9, None),
-        ('{ max = 9, until = "ci <= 2%" }', 5, 9, None),
+        ('{ max = 9, until = "ci <= 2%" }', 6, 9, None),
         ('{ max = 3, until = "ci <= 2%" }', 3, 3, None),
         ('{ min = 2, max = 9, until = "ci <= 2%", budget = "20min" }', 2, 9, 1200.0),
         ('{ budget = "1h" }', 1, None, 3600.0),

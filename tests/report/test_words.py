@@ -289,7 +289,7 @@ def test_any_width_and_any_text_will_do(width: int) -> None:
 
 @pytest.mark.parametrize("width", [80, 100, 120, 160])
 def test_no_name_is_broken_and_no_line_too_long(width: int) -> None:
-    text = shown(make_run(), width)
+    text = shown(make_run(blocks=6), width)
     lines = text.splitlines()
     assert max(len(line) for line in lines) <= width
     for vpn in VPNS:

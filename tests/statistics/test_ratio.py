@@ -10,7 +10,7 @@ from culvert.statistics.ratio import ratio_of_medians
 
 from .noise import correlated
 
-positive = st.lists(st.floats(1, 1e6), min_size=5, max_size=15, unique=True)
+positive = st.lists(st.floats(1, 1e6), min_size=6, max_size=15, unique=True)
 
 
 @settings(max_examples=30, deadline=None)
@@ -30,10 +30,10 @@ def test_the_interval_holds_the_ratio_and_follows_a_factor(
 
 
 def test_without_an_interval_it_is_said_why() -> None:
-    good = [1.0, 2.0, 3.0, 4.0, 5.0]
-    assert ratio_of_medians(good[:4], good).note is Note.TOO_FEW
+    good = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    assert ratio_of_medians(good[:5], good).note is Note.TOO_FEW
     assert ratio_of_medians(good, [*good, 0.0]).note is Note.NOT_POSITIVE
-    assert ratio_of_medians([1.0] * 5, [2.0] * 5).note is Note.CONSTANT
+    assert ratio_of_medians([1.0] * 6, [2.0] * 6).note is Note.CONSTANT
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from bench.goals.quick_verdicts import BLOCKS, THIRD, editions, replay
 
-from culvert.analysis.column import fewest_blocks
 from culvert.analysis.design import Design
 from culvert.journal.columns import ROWS_SCHEMA
 from culvert.plan.plan import Plan
@@ -57,4 +56,4 @@ def test_its_columns_can_be_decided_at_its_first_look() -> None:
     plan = Plan.of(quick)
     looks = Design.of(quick.canonical).looks
     assert looks == plan.looks
-    assert fewest_blocks(looks) == plan.min_blocks
+    assert looks.fewest() == plan.min_blocks

@@ -22,17 +22,13 @@ from culvert.analysis.design import Blocking, Design
 from culvert.analysis.line import NO_LINE, Line
 from culvert.analysis.observations import CONTEXT, METRIC
 from culvert.statistics.holm import holm
-from culvert.statistics.looks import Looks
 from culvert.statistics.ranks import Rank, ranks_of
 from culvert.statistics.serial import shared_inflation
-from culvert.statistics.sign_flips import least_p, sign_flips
+from culvert.statistics.sign_flips import sign_flips
 from culvert.statistics.values import Array
 
 ALPHA = 0.05
 """The family-wise error rate: that any two equal contestants of a column are found to differ."""
-
-MOST_BLOCKS = 64
-"""From so many blocks on, the number of sign patterns is no limit."""
 
 
 @dataclass(frozen=True)
@@ -229,16 +225,10 @@ def _paired(
 def _more(contrast: Contrast | None, n: int, of_pairs: int, design: Design) -> int | None:
     """Repetitions that would decide; without an estimate, the least number that could."""
     looks = design.looks
-    enough = fewest_blocks(looks) if design.blocking is Blocking.RANDOM else 0
+    enough = looks.fewest() if design.blocking is Blocking.RANDOM else 0
     short = max(0, enough - n)
     if contrast is None:
         return max(1, short)
     alpha = looks.level(max(n, enough)) / of_pairs / 2
     more = more_repetitions(contrast, abs(contrast.estimate), alpha)
     return None if more is None else max(more, short)
-
-
-def fewest_blocks(looks: Looks) -> int:
-    """The least number of blocks whose signs can show a difference: 6 without early looks."""
-    possible = (n for n in range(2, MOST_BLOCKS) if least_p(n) <= looks.level(n))
-    return next(possible, MOST_BLOCKS)

@@ -14,14 +14,14 @@ from enum import StrEnum
 
 import numpy as np
 
-from culvert.statistics.intervals import median_intervals
+from culvert.statistics.intervals import FEWEST, median_intervals
 from culvert.statistics.looks import ONCE, Looks
 from culvert.statistics.serial import widening
 from culvert.statistics.trend import mann_kendall
 from culvert.statistics.values import Array as Samples
 
-MIN_BLOCKS = 5
-"""With fewer values the interval of a median is the range of the values at best."""
+MIN_BLOCKS = FEWEST
+"""With fewer values a median has no interval."""
 
 ENOUGH_FOR_DRIFT = 10
 ENOUGH_TO_GIVE_UP = 30

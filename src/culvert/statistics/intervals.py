@@ -16,22 +16,20 @@ from enum import StrEnum
 import numpy as np
 
 from culvert.statistics.looks import ONCE, Looks
-from culvert.statistics.order_statistics import median_ends, widest
+from culvert.statistics.order_statistics import median_ends
 from culvert.statistics.serial import widening
 from culvert.statistics.values import Array, spread
 
-FEWEST = 5
-"""Below five trials even the whole range of the sample holds the median less than 94 times in 100
-(1 - 2 * 0.5**n); no narrower interval has the coverage."""
+FEWEST = ONCE.fewest()
+"""Six: the whole range of five trials covers the median 93.75 times in 100 (1 - 2 * 0.5**n)."""
 
 
 class Note(StrEnum):
     """Why an interval is missing, or a note on it."""
 
     NONE = ""
-    TOO_FEW = "fewer than 5 trials: no interval"
+    TOO_FEW = f"fewer than {FEWEST} trials: no interval"
     CONSTANT = "every trial gave the same value: no interval"
-    FIVE = "5 trials: no interval can hold more than 94 %"
     NOT_POSITIVE = "a value is not positive: no interval of a ratio"
     TOO_EARLY = "a rule could end the run after so few trials: no interval reaches 95 %"
     REPEATED = "a rule could end the run: the interval holds at each of its looks"
@@ -76,7 +74,7 @@ def median_intervals(
         for index, low, high, median in zip(indices, lows, highs, medians, strict=True):
             factor = widening(arrays[index]) if serial else 1.0
             ends = _widened(float(low), float(median), float(high), factor)
-            result[index] = Interval(*ends, _note(n, looks, factor))
+            result[index] = Interval(*ends, _note(looks, factor))
     return [interval or Interval(None, None, Note.TOO_FEW) for interval in result]
 
 
@@ -95,8 +93,7 @@ def _mean_interval(sample: Array, looks: Looks) -> Interval:
     factor = widening(sample)
     half = float(stdtrit(n - 1, 1 - looks.level(n) / 2)) * spread(sample) / math.sqrt(n) * factor
     mean = float(sample.mean())
-    note = _note(n, looks, factor)
-    return Interval(mean - half, mean + half, Note.NONE if note is Note.FIVE else note)
+    return Interval(mean - half, mean + half, _note(looks, factor))
 
 
 def _absent(sample: Array, looks: Looks) -> Interval | None:
@@ -106,8 +103,7 @@ def _absent(sample: Array, looks: Looks) -> Interval | None:
         return Interval(None, None, Note.TOO_FEW)
     if np.ptp(sample) == 0:
         return Interval(None, None, Note.CONSTANT)
-    # The range of 5 is given, with its note, where nothing but the plan ended the run.
-    if looks.first and widest(n) < 1 - looks.level(n):
+    if n < looks.fewest():
         return Interval(None, None, Note.TOO_EARLY)
     return None
 
@@ -122,9 +118,7 @@ def _widened(low: float, median: float, high: float, factor: float) -> tuple[flo
     return median - (median - low) * factor, median + (high - median) * factor
 
 
-def _note(n: int, looks: Looks, factor: float) -> Note:
+def _note(looks: Looks, factor: float) -> Note:
     if looks.first:
         return Note.REPEATED_WIDENED if factor > 1 else Note.REPEATED
-    if n == FEWEST:
-        return Note.FIVE
     return Note.WIDENED if factor > 1 else Note.NONE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import count
 
 import numpy as np
 
@@ -86,6 +87,11 @@ class Looks:
             return 0.0
         last = max(self.first, min(self.last or MOST_LOOKS, MOST_LOOKS))
         return levels(self.first, last, self.alpha)[min(max(n, self.first), last) - self.first]
+
+    def fewest(self) -> int:
+        """The least number of repetitions whose signs can show a difference at its level, and whose
+        range covers the median as often as stated: 6 without a rule."""
+        return next(n for n in count(2) if 2 * 0.5**n <= self.level(n))
 
     def reaching(self) -> Looks:
         """The same without the looks that come too early for any method that takes signs alone.

@@ -12,13 +12,13 @@ from rich.text import Text
 
 from culvert.console import err, out
 from culvert.plan.plan import Plan
+from culvert.plan.warnings import warnings_of
 from culvert.run.outlook import outline
 from culvert.run.outlook.expected import estimate_of
 from culvert.run.outlook.shortfalls import Machine, Shortfall, shortfalls
 from culvert.study.catalogue import Catalogue
 from culvert.study.json_schema import json_schema
 from culvert.study.study import Study
-from culvert.study.warnings import warnings_of
 
 
 def show_checked(found: Sequence[dict[str, Any]]) -> None:

@@ -105,21 +105,15 @@ def _panel(
             alt.Chart(source(dots))
             .mark_point(filled=True, size=16, opacity=0.45)
             .encode(x=x, y=y, color=vpn_colour(data, legend=present)),
-            base.transform_filter("isValid(datum.x_low)")
-            .mark_rule(strokeWidth=1.6)
-            .encode(
-                x=alt.X("x_low:Q"),
-                x2=alt.X2("x_high:Q"),
-                y=y,
-                color=vpn_colour(data, legend=present),
-            ),
-            base.transform_filter("isValid(datum.y_low)")
-            .mark_rule(strokeWidth=1.6)
-            .encode(
-                x=x,
-                y=alt.Y("y_low:Q"),
-                y2=alt.Y2("y_high:Q"),
-                color=vpn_colour(data, legend=present),
+            *(
+                alt.Chart(source(those))
+                .mark_rule(strokeWidth=1.6)
+                .encode(color=vpn_colour(data, legend=present), **ends)
+                for axis, ends in (
+                    ("x", {"x": alt.X("x_low:Q"), "x2": alt.X2("x_high:Q"), "y": y}),
+                    ("y", {"x": x, "y": alt.Y("y_low:Q"), "y2": alt.Y2("y_high:Q")}),
+                )
+                if (those := [one for one in medians if one[f"{axis}_low"] is not None])
             ),
             base.mark_point(filled=True, size=110, opacity=1).encode(
                 x=x,

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from culvert.analysis.column import fewest_blocks
 from culvert.analysis.design import Blocking
 from culvert.analysis.observations import BASELINE, pick
 from culvert.journal.marks import PART
@@ -201,7 +200,6 @@ def _blocks(data: Data) -> str:
         return ""
     phrase = f"only {blocks} block{'s' if blocks > 1 else ''}, so intervals are wide or absent"
     design = data.columns.design
-    if design.blocking is Blocking.RANDOM and blocks < fewest_blocks(design.looks):
-        needed = fewest_blocks(design.looks)
+    if design.blocking is Blocking.RANDOM and blocks < (needed := design.looks.fewest()):
         return f"{phrase}, and no difference can be shown: that takes {needed} blocks"
     return phrase

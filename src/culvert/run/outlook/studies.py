@@ -8,13 +8,13 @@ from typing import Any
 
 from culvert.errors import StudyError
 from culvert.plan.plan import Plan
+from culvert.plan.warnings import warnings_of
 from culvert.run.outlook import outline
 from culvert.run.outlook.expected import estimate_of
 from culvert.run.outlook.shortfalls import Machine, shortfalls
 from culvert.study.catalogue import Catalogue
 from culvert.study.shipped import shipped_studies
 from culvert.study.study import Study
-from culvert.study.warnings import warnings_of
 
 
 def check(names: Sequence[str], catalogue: Catalogue) -> list[dict[str, Any]]:

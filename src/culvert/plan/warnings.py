@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from culvert.statistics.intervals import FEWEST
-from culvert.study.blocks import BlocksTable
+from culvert.plan.plan import Plan
 from culvert.study.claims.lacking import names_of
 from culvert.study.study import Study
 
@@ -14,12 +13,12 @@ def warnings_of(study: Study) -> list[str]:
 
 
 def _few(study: Study) -> list[str]:
-    blocks = study.file.plan.blocks
-    most = blocks.max if isinstance(blocks, BlocksTable) else blocks
-    if most is None or most >= FEWEST:
+    plan = Plan.of(study)
+    most, fewest = plan.max_blocks, plan.looks.fewest()
+    if most is None or most >= fewest:
         return []
     blocks_give = "1 block gives" if most == 1 else f"{most} blocks give"
-    return [f"{blocks_give} no interval: repeat at least {FEWEST} times"]
+    return [f"{blocks_give} no interval: repeat at least {fewest} times"]
 
 
 def _untested(study: Study) -> list[str]:
