@@ -35,6 +35,7 @@ from bench.goals.rtt_agreement import (
     RttAgreement1000,
     SmallRttAgreement,
 )
+from bench.goals.search_cost import SearchCost, SearchCostGso
 from bench.goals.statements import STATEMENTS
 from bench.goals.tcp_agreement import TcpAgreement, TcpAgreement10, TcpAgreement1000
 from bench.goals.tcp_cpu import TcpCpu, TcpGoodput
@@ -76,6 +77,8 @@ GOALS: tuple[type[Goal], ...] = (
     PacketsUnsegmented,
     ReceiverLoss,
     ReceiverCpu,
+    SearchCost,
+    SearchCostGso,
     TcpGoodput,
     TcpCpu,
     TcpAgreement,

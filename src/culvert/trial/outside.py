@@ -38,12 +38,15 @@ READ_DEADLINE_S = 60.0
 
 
 def capture_parameters(flow: OuterFlow | None, canary: bytes) -> dict[str, object]:
-    """The part of a ``capture`` request with the flow and the canary to search for.
+    """The part of a ``capture`` request with the flow and the canary to search for, if any.
 
     Payloads repeat the canary; eight bytes of it, from wherever on, are a mark. A 64-byte UDP
     packet has just eight.
     """
-    request: dict[str, object] = {"canaries": [canary.hex()], "snaplen": WHOLE}
+    request: dict[str, object] = {
+        "canaries": [canary.hex()] if canary else [],
+        "snaplen": WHOLE,
+    }
     if flow is not None:
         request["flow"] = _as_request(flow)
         request["decrypted_inward"] = flow.decrypts_there
@@ -157,7 +160,7 @@ class Outside:
             view,
             packet_bytes=RECORDED_BYTES if sample_one_in == 1 else OF_A_SAMPLE,
             sample_one_in=sample_one_in,
-            marks=SHARED_BITS,
+            marks=SHARED_BITS if self._canary else None,
         )
         return _ByWire(
             witness,

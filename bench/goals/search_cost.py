@@ -1,0 +1,79 @@
+"""What it costs that every packet of the link is searched for clear text."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import ClassVar
+
+from bench.bounds import RatioAtLeast
+from bench.goal import ROUNDS, Samples, alternate
+from culvert.labs.netns.lab import NetnsLab
+from culvert.labs.witness import View
+from culvert.measurements.streams.tcp_load import TcpLoad, TcpStreams
+from culvert.measurements.tcp.tcp import SAMPLE_ONE_IN
+from culvert.run.trials.paths import open_session
+from culvert.runid import new_run_id
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.spec import LabSpec
+from culvert.trial.outside import Outside
+from culvert.trial.session import Session
+from culvert.vpns import registry
+
+VPN = "wireguard/go"
+SECONDS = 2
+
+
+class _SearchCost(RatioAtLeast):
+    peer: ClassVar[str] = "a sample is captured"
+    unit: ClassVar[str] = "bit/s"
+    goal: ClassVar[str] = "at least 95 % of that without the search"
+    factor: ClassVar[float] = 0.95
+    vpns: ClassVar[tuple[str, ...]] = (VPN,)
+    offloads: ClassVar[bool]
+
+    def measure(self) -> Samples:
+        """In one tunnel."""
+        vpn = registry.create(registry.parse(VPN))
+        with ExitStack() as stack:
+            spec = LabSpec(link=LinkSpec(offloads=self.offloads))
+            lab = stack.enter_context(NetnsLab(new_run_id(), spec))
+            stack.callback(vpn.stop, lab)
+            vpn.prepare(lab)
+            vpn.bring_up()
+            session = open_session(stack, lab, vpn, lab.path)
+            sampled = Outside(lab, vpn.outer_flow, session.ends, canary=b"")
+            return alternate(
+                lambda: _goodput_bps(session, session.outside),
+                lambda: _goodput_bps(session, sampled),
+                2 * ROUNDS,
+                spare=ROUNDS,
+            )
+
+
+class SearchCost(_SearchCost):
+    """Both directions captured, as beside a measurement."""
+
+    name: ClassVar[str] = "search-cost"
+    what: ClassVar[str] = "TCP goodput while every packet is searched"
+    offloads: ClassVar[bool] = False
+
+
+class SearchCostGso(_SearchCost):
+    """The same on a link that carries super-packets."""
+
+    name: ClassVar[str] = "search-cost-gso"
+    what: ClassVar[str] = "TCP goodput while every super-packet is searched"
+    offloads: ClassVar[bool] = True
+
+
+def _goodput_bps(session: Session, outside: Outside) -> float:
+    captures = [
+        outside.begin(name, View.TOWARDS, sample_one_in=SAMPLE_ONE_IN, record=0)
+        for name in session.ends
+    ]
+    for capture in captures:
+        capture.ready()
+    found_bps = TcpLoad(session, TcpStreams(SECONDS), upward=True).finish().goodput_bps
+    for capture in captures:
+        capture.end()
+    return found_bps
