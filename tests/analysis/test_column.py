@@ -47,7 +47,7 @@ def equals(rng: np.random.Generator, blocks: int, rho: float) -> Array:
 def test_of_equals_one_is_seldom_called_best(
     many: int, blocks: int, rho: float, most: float
 ) -> None:
-    """Best or joint best, as the report's badges: something is behind something."""
+    """Best or perhaps best, as the report's badges: something is behind something."""
     rng = np.random.default_rng(blocks)
     wrong = 0
     for _ in range(TIMES):

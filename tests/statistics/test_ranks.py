@@ -33,6 +33,6 @@ def test_a_place_is_lost_only_to_those_that_are_told_apart() -> None:
 
 def test_a_lead_needs_something_behind_it() -> None:
     assert leads(ranks_of("abc", [])) == {}
-    assert leads(ranks_of("abc", [("a", "b")])) == {"a": Lead.JOINT, "c": Lead.JOINT}
+    assert leads(ranks_of("abc", [("a", "b")])) == {"a": Lead.MAYBE, "c": Lead.MAYBE}
     assert leads(ranks_of("abc", [("a", "b"), ("a", "c")])) == {"a": Lead.BEST}
     assert leads({}) == {}

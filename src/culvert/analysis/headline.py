@@ -252,7 +252,7 @@ def _winner(
     column = columns.of(cell.select(*CONTEXT, *METRIC).row(0))
     ranks = column.ranks(sorted(contenders), more_is_better=question.more_is_better)
     best = min(contenders, key=lambda vpn: (ranks[vpn].best, sign * contenders[vpn].value, vpn))
-    others = sorted(vpn for vpn in contenders if vpn != best)
+    others = sorted(contenders.keys() - {best}, key=lambda vpn: (sign * contenders[vpn].value, vpn))
     against = {vpn: pair for vpn in others if (pair := column.between(best, vpn)) is not None}
     undecided = [vpn for vpn in others if vpn not in against or not against[vpn].possible]
     level = [vpn for vpn in others if vpn not in undecided and not against[vpn].apart]

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from culvert.analysis.column import Paired
-from culvert.analysis.compare.repetitions import MOST
 from culvert.analysis.headline import Answer, Estimate, Headline, Question, Winner
 from culvert.metrics import Effect
-from culvert.report.numbers import PERCENT, Scale, grouped, scale_for
+from culvert.report.numbers import PERCENT, Scale, scale_for
 
 NO_DIFFERENCE = "no difference shown"
 UNDECIDED = "undecided"
 """Marks an interval that excludes "no effect" while the test of the column does not reject it."""
+UNDECIDED_MEANS = (
+    f"{UNDECIDED}: the interval of the figure alone excludes no effect; the test of all VPNs "
+    "together, which is right about all of them in 95 of 100 runs, does not reject it yet"
+)
+PRACTICAL = 200
+"""More blocks than that are no advice."""
 _PLAIN = Scale(1.0, "")
 
 
@@ -71,9 +77,14 @@ def blocks(n: int) -> str:
 
 
 def _more(pair: Paired) -> str:
-    if pair.more is None:
-        return f"over {grouped(MOST, 0)} blocks would be needed"
-    return f"about {pair.more} more block{'' if pair.more == 1 else 's'}"
+    """What would decide; beyond a practical number, how small the difference is."""
+    if pair.more is not None and pair.more <= PRACTICAL:
+        return f"about {pair.more} more block{'' if pair.more == 1 else 's'}"
+    if pair.contrast is None or not pair.logarithmic:
+        return f"over {PRACTICAL} more blocks would be needed"
+    low, high = pair.contrast.interval(pair.level)
+    most = math.expm1(max(abs(low), abs(high)))
+    return f"a difference of at most {100 * most:.2g} %"
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ def median_intervals(
         for index, low, high, median in zip(indices, lows, highs, medians, strict=True):
             factor = widening(arrays[index]) if serial else 1.0
             ends = _widened(float(low), float(median), float(high), factor)
-            result[index] = Interval(*ends, _note(looks, factor))
+            result[index] = _interval(arrays[index], *ends, _note(looks, factor))
     return [interval or Interval(None, None, Note.TOO_FEW) for interval in result]
 
 
@@ -93,7 +93,12 @@ def _mean_interval(sample: Array, looks: Looks) -> Interval:
     factor = widening(sample)
     half = float(stdtrit(n - 1, 1 - looks.level(n) / 2)) * spread(sample) / math.sqrt(n) * factor
     mean = float(sample.mean())
-    return Interval(mean - half, mean + half, _note(looks, factor))
+    return _interval(sample, mean - half, mean + half, _note(looks, factor))
+
+
+def _interval(sample: Array, low: float, high: float, note: Note) -> Interval:
+    """Of what is never negative, such as a time, no end is."""
+    return Interval(max(low, 0.0) if sample.min() >= 0 else low, high, note)
 
 
 def _absent(sample: Array, looks: Looks) -> Interval | None:

@@ -31,10 +31,11 @@ def ranks_of(names: Sequence[str], ahead: Iterable[tuple[str, str]]) -> dict[str
 
 
 class Lead(StrEnum):
-    """What a name of rank 1 is called, if not all are."""
+    """What a name of rank 1 is called, if not all are of rank 1."""
 
     BEST = "best"
-    JOINT = "joint best"
+    MAYBE = "may be best"
+    """Nothing is shown to be better, and not everything to be worse."""
 
 
 def leads(ranks: Mapping[str, Rank]) -> dict[str, Lead]:
@@ -42,7 +43,7 @@ def leads(ranks: Mapping[str, Rank]) -> dict[str, Lead]:
     if all(rank.best == 1 for rank in ranks.values()):
         return {}
     return {
-        name: Lead.BEST if rank.worst == 1 else Lead.JOINT
+        name: Lead.BEST if rank.worst == 1 else Lead.MAYBE
         for name, rank in ranks.items()
         if rank.best == 1
     }

@@ -141,6 +141,7 @@ def test_other_pairs_are_measured_without_a_host_that_does_not_come_back(
             assert "host b: " in row["reason"]
             assert "paths that were not measured: a>b" in row["reason"]
             assert row["remedy"]
+        assert trials.filter(status="invalid")["reason"].to_list() == []
         assert set(trials["status"]) == {"ok", "failed"}
         parts = beside.filter(status="ok")["trial"].to_list()
         assert paths_of(rows.filter(pl.col("trial").is_in(parts))) == {"c>d"}

@@ -25,6 +25,7 @@ from culvert.report.views.behaviour import behaviour_sentences
 from culvert.report.views.by_path import by_path_table
 from culvert.report.views.claims import claims_view
 from culvert.report.views.comparisons import comparison_table, pooling_table
+from culvert.report.views.conclusion import conclusion
 from culvert.report.views.delivered import delivered_views
 from culvert.report.views.headline import headline_views
 from culvert.report.views.instruments import instruments_table
@@ -66,6 +67,7 @@ def render(data: Data, sections: Sequence[Section]) -> str:
         data=data,
         run=data.run,
         counts=data.counts,
+        conclusion=conclusion(data),
         trust=trust(data),
         facts=facts(data),
         reproduce=reproduce(data),

@@ -17,6 +17,7 @@ from culvert.report.terminal.claims import claims_text
 from culvert.report.terminal.nat_matrix import nat_text
 from culvert.report.views.behaviour import behaviour_sentences
 from culvert.report.views.by_path import by_path_table
+from culvert.report.views.conclusion import conclusion
 from culvert.report.views.headline import HeadlineCell, HeadlineRow, HeadlineView, headline_views
 from culvert.report.views.nat_matrix import nat_matrices
 from culvert.report.views.paper import paper_tests
@@ -34,9 +35,8 @@ _STATUS = {"ok": "green", "invalid": "yellow", "failed": "red", "unsupported": "
 def summary_of(data: Data) -> RenderableType:
     """For a rich console. Data is never read as markup."""
     views = headline_views(data)
-    parts: list[RenderableType] = [
-        _Headline(view, several=len(views) > 1) for view in views if view.columns
-    ]
+    parts: list[RenderableType] = [Text(f"{part}\n") for part in conclusion(data)]
+    parts += [_Headline(view, several=len(views) > 1) for view in views if view.columns]
     nats = nat_matrices(data)
     if nats.conditions:
         parts.append(nat_text(nats))
@@ -73,8 +73,11 @@ class _Headline:
             widths = self._widths(broken_headings=broken)
             if sum(widths) + (len(widths) - 1) * _GAP <= options.max_width:
                 yield self._table(widths)
-                return
-        yield self._paragraphs()
+                break
+        else:
+            yield self._paragraphs()
+        if self._view.note:
+            yield Text(f"{self._view.note}.\n", style="dim")
 
     def _widths(self, *, broken_headings: bool) -> list[int]:
         """The width of each column: that of its longest line, or line or word of its heading."""

@@ -13,6 +13,8 @@ from culvert.report.model import Data
 from culvert.report.numbers import Scale
 from culvert.report.sentences import (
     NO_DIFFERENCE,
+    UNDECIDED,
+    UNDECIDED_MEANS,
     FigureText,
     difference,
     joined,
@@ -49,7 +51,7 @@ class HeadlineCell:
     below: str
     bar: Bar | None
     badge: str
-    """``best``, ``joint best`` or nothing."""
+    """``best``, ``may be best`` or nothing."""
     shown: bool
     """False if the data show no difference."""
     trials: str
@@ -90,6 +92,8 @@ class HeadlineView:
     """Title, and the meaning of the second figure."""
     rows: tuple[HeadlineRow, ...]
     winners: tuple[WinnerCard, ...]
+    note: str
+    """What "undecided" means, if a figure is marked so."""
     verdicts: tuple[tuple[str, str], ...]
     """Colour and sentence."""
 
@@ -143,7 +147,9 @@ def _headline(data: Data, headline: Headline, versions: Mapping[str, str]) -> He
     columns = tuple(
         (question.title, _column_note(data, question)) for question in headline.questions
     )
-    return HeadlineView(headline.condition, columns, rows, winners, verdicts)
+    marked_so = any(cell.interval.endswith(UNDECIDED) for row in rows for cell in row.cells if cell)
+    note = UNDECIDED_MEANS if marked_so else ""
+    return HeadlineView(headline.condition, columns, rows, winners, note, verdicts)
 
 
 def _impossible(data: Data, vpn: str) -> bool:
@@ -204,7 +210,7 @@ def _against_baseline(question: Question, relative: Estimate) -> FigureText:
 
 
 def _badge(winner: Winner | None, vpn: str) -> str:
-    """``best`` or ``joint best`` by rank; empty if all VPNs share the place."""
+    """``best`` or ``may be best`` by rank; empty if all VPNs share the place."""
     return str(leads(winner.ranks).get(vpn, "")) if winner else ""
 
 

@@ -1,0 +1,53 @@
+"""The conclusion joins what the columns decided, and adds nothing."""
+
+from __future__ import annotations
+
+from culvert.report.views.conclusion import ERROR_RATE, conclusion
+
+from .conftest import page_of
+from .synthetic import make_run
+from .truths import VPNS
+
+
+def test_it_says_of_each_column_whether_its_test_decides() -> None:
+    data = make_run(blocks=9, faults=False).data
+    (headline, *_) = data.headlines
+    said = {part.title: list(part.statements) for part in conclusion(data)}
+    assert set(said) <= {"Decided", "Not decided yet"}
+    here = [
+        (question, winner)
+        for question in headline.questions
+        if question.column.superlative and (winner := headline.winners.get(question.key))
+    ]
+    assert len(here) >= 3
+    for question, winner in here:
+        open_still = bool(winner.level_with or winner.undecided)
+        title = question.column.superlative.lower()
+        found = said["Not decided yet" if open_still else "Decided"]
+        (statement,) = (one for one in found if one.lower().startswith(title))
+        _, _, names = statement.partition(": ")
+        assert names.startswith((winner.vpn, f"any of the {winner.contenders}"))
+        for vpn in VPNS:
+            first = winner.ranks[vpn].best == 1 if vpn in winner.ranks else False
+            if open_still and f" {vpn}" in f" {names}":
+                assert first
+    assert ERROR_RATE in str(conclusion(data)[0])
+
+
+def test_few_blocks_decide_nothing() -> None:
+    assert [part.title for part in conclusion(make_run(blocks=3).data)] == ["Not decided yet"]
+
+
+def test_where_nothing_competes_nothing_is_concluded() -> None:
+    run = make_run(vpns={"none": VPNS["none"]}, blocks=6)
+    assert conclusion(run.data) == []
+    assert 'class="conclusion"' not in page_of(run)
+
+
+def test_the_page_begins_with_it_and_ends_with_a_glossary() -> None:
+    run = make_run(blocks=9, faults=False)
+    page = page_of(run)
+    for part in conclusion(run.data):
+        assert part.title in page
+    assert page.index('class="conclusion"') < page.index('class="trust')
+    assert page.index('id="method"') < page.index('id="glossary"')
