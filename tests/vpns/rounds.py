@@ -8,7 +8,6 @@ from typing import Any
 
 from culvert.labs.namespace import cleanup
 from culvert.labs.netns.lab import NetnsLab
-from culvert.labs.netns.node import NetnsNode
 from culvert.measurements.base import Measurement
 from culvert.measurements.rtt.rtt import Rtt
 from culvert.measurements.tcp.tcp import Tcp
@@ -26,8 +25,8 @@ from culvert.topology.spec import LabSpec
 from culvert.trial.check import Check
 from culvert.trial.session import Session
 from culvert.vpns.base import Vpn
-from culvert.vpns.contract import agent, smallest_topology
-from culvert.vpns.contract.observe import NodeState, processes_in
+from culvert.vpns.contract import smallest_topology
+from culvert.vpns.contract.observe import node_state
 
 from .tunnels import bring_up, driver
 
@@ -61,13 +60,13 @@ def faults_of_round(word: str, topology: Topology | None = None) -> list[str]:
     with ExitStack() as stack:
         stack.enter_context(lab)
         session = open_session(stack, lab, vpn, lab.path)
-        was = {node: _state(node) for node in lab.nodes.values()}
+        was = {node: node_state(node) for node in lab.nodes.values()}
         try:
             faults = list(_life(session))
         finally:
             vpn.stop(lab)
         for node, state in was.items():
-            left = _state(node).left_since(state)
+            left = node_state(node).left_since(state)
             faults += [f"node {node.name} after stop(): {each}" for each in left]
     left_of_run = [one for one in cleanup.find_leftovers(all_runs=True) if one.run_id == run_id]
     return faults + [f"after the lab: {one.kind} {one.name}" for one in left_of_run]
@@ -103,12 +102,3 @@ def _doubts(vpn: Vpn, phase: str, checks: Sequence[Check]) -> Iterator[str]:
         if not noticed:
             yield f"{phase}: nobody noticed that it is readable"
     yield from (f"{phase}: {check.name}: {check.detail}" for check in failed)
-
-
-def _state(node: NetnsNode) -> NodeState:
-    """What the contract's agent tells, without a process of its own."""
-    told = node.inside(agent.state)
-    objects, namespace = told["objects"], told["namespace"]
-    assert isinstance(objects, list)
-    assert isinstance(namespace, int)
-    return NodeState(frozenset(objects), processes_in(namespace))

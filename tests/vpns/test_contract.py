@@ -128,7 +128,7 @@ def test_a_wire_is_the_witness_of_the_contract(text: str, monkeypatch: pytest.Mo
     if lacks := make().missing(HERE):
         pytest.skip(f"{text} is not installed: {lacks[0].what}: {lacks[0].remedy}")
     # nothing captures on the nodes
-    monkeypatch.delattr(outside, "Capture")
+    monkeypatch.delattr(outside, "_Capture")
     assert check(make, lab_of(LinkSpec(kind="wire"), smallest_topology(make()))) == []
 
 

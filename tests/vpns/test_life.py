@@ -17,7 +17,8 @@ from culvert.run.trials.stage import before
 from culvert.trial.session import Session
 from culvert.vpns.abilities import dropping, rekeying, resuming
 from culvert.vpns.base import Vpn
-from culvert.vpns.contract.observe import Capture, pings_answered
+from culvert.vpns.contract.observe import pings_answered
+from culvert.vpns.contract.outside import captured_on
 
 from ..conftest import LabFactory
 from .tunnels import PINGS, answered, bring_up, driver, skip_reason
@@ -41,7 +42,7 @@ def test_a_warm_start_is_a_new_handshake_of_the_same_processes(lab: LabFactory, 
     for _ in range(3):
         dropping(vpn).drop(pair.path)
         assert pings_answered(pair.a, vpn.inner(pair.b).ip, count=1) == 0
-        with Capture(pair.a) as capture:
+        with captured_on(pair.a) as capture:
             resuming(vpn).resume(pair.path)
             assert any(vpn.is_handshake(packet) for packet in capture.packets())
         assert answered(vpn, pair) == (PINGS, PINGS)
@@ -55,7 +56,7 @@ def test_a_responder_sends_nothing_to_an_initiator_that_disconnected(
 ) -> None:
     vpn, pair = up(word, lab)
     ask = ["ping", "-q", "-c", "5", "-i", "0.01", "-W", "0.1", str(vpn.inner(pair.a).ip)]
-    with Capture(pair.a) as capture:
+    with captured_on(pair.a) as capture:
         assert pair.b.run(ask, check=False).returncode == 0
         vpn.leave(pair.a)
         capture.packets()
@@ -80,7 +81,7 @@ def test_an_initiator_that_was_restarted_is_let_in_at_once(lab: LabFactory, word
 @pytest.mark.parametrize("word", ["strongswan/esp-aes256gcm", "openvpn/aes-256-gcm+reneg"])
 def test_a_rekey_is_a_new_handshake(lab: LabFactory, word: str) -> None:
     vpn, pair = up(word, lab)
-    with Capture(pair.a) as capture:
+    with captured_on(pair.a) as capture:
         rekeying(vpn).rekey(pair.path)
         assert any(vpn.is_handshake(packet) for packet in capture.packets())
     assert answered(vpn, pair) == (PINGS, PINGS)

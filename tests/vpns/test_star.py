@@ -10,6 +10,7 @@ from contextlib import ExitStack
 import pytest
 
 from culvert.journal.marks import PATH
+from culvert.probe.client import Probe
 from culvert.results import Metric, Status
 from culvert.run.trials.finding import TrialFinding
 from culvert.run.trials.paths import open_session
@@ -19,7 +20,7 @@ from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import GATEWAY, star
 from culvert.topology.spec import LabSpec
 from culvert.vpns.base import Vpn
-from culvert.vpns.contract.observe import Agent, node_state
+from culvert.vpns.contract.observe import node_state, pings_of
 from tests.run.cells import execute, value
 
 from ..conftest import LabFactory
@@ -62,11 +63,11 @@ def test_a_client_that_leaves_disturbs_no_other(lab: LabFactory, word: str) -> N
     bring_up(vpn, made)
     gateway, first, second = made.nodes[GATEWAY], made.nodes["c1"], made.nodes["c2"]
     inner = vpn.inner(gateway).ip
-    with Agent(first) as one, Agent(second) as another:
+    with Probe(first) as one, Probe(second) as another:
         vpn.leave(first)
-        assert (one.pings_answered(inner), another.pings_answered(inner)) == (0, 1)
+        assert (pings_of(one, inner), pings_of(another, inner)) == (0, 1)
         vpn.reach(Path(first.name, gateway.name))
-        assert (one.pings_answered(inner), another.pings_answered(inner)) == (1, 1)
+        assert (pings_of(one, inner), pings_of(another, inner)) == (1, 1)
     vpn.stop(made)
 
 
@@ -109,13 +110,13 @@ def test_many_clients_at_once(lab: LabFactory, word: str) -> None:
     clients, gateway = made.of_role(Role.CLIENT), made.nodes[GATEWAY]
     assert len(clients) == MANY
     with ExitStack() as stack:
-        agents = [stack.enter_context(Agent(client)) for client in clients]
-        back = stack.enter_context(Agent(gateway))
+        probes = [stack.enter_context(Probe(client)) for client in clients]
+        back = stack.enter_context(Probe(gateway))
         with ThreadPoolExecutor(MANY) as together:
             inner = vpn.inner(gateway).ip
-            found = list(together.map(lambda agent: agent.pings_answered(inner, count=3), agents))
+            found = list(together.map(lambda probe: pings_of(probe, inner, count=3), probes))
         assert found == [3] * MANY
-        assert [back.pings_answered(vpn.inner(client).ip) for client in clients] == [1] * MANY
+        assert [pings_of(back, vpn.inner(client).ip) for client in clients] == [1] * MANY
         last = Path(clients[-1].name, gateway.name)
         checks = before(open_session(stack, made, vpn, last))
     assert [check for check in checks if not check.passed] == []

@@ -21,7 +21,8 @@ from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh
 from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
-from culvert.vpns.contract.observe import Capture, pings_answered
+from culvert.vpns.contract.observe import pings_answered
+from culvert.vpns.contract.outside import captured_on
 from culvert.vpns.outer import OuterPacket
 from culvert.vpns.variant import DataPath
 from culvert.vpns.wireguard import program as wireguard_program
@@ -152,7 +153,7 @@ def test_without_offloads_takes_ethtool_and_a_version_that_has_offloads(
 def test_up_means_that_the_handshake_is_complete(vpn: WireGuard, pair: Lab) -> None:
     vpn.prepare(pair)
     vpn.join(pair.b)
-    with Capture(pair.a) as capture:
+    with captured_on(pair.a) as capture:
         vpn.reach(pair.path)
         seen = [packet for packet in capture.packets() if packet.protocol == 17]
         assert [packet.length for packet in seen if packet.outgoing][:1] == [148 + 28]

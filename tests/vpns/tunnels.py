@@ -9,7 +9,8 @@ from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
-from culvert.vpns.contract.observe import Capture, pings_answered
+from culvert.vpns.contract.observe import pings_answered
+from culvert.vpns.contract.outside import captured_on
 from culvert.vpns.outer import OuterPacket
 from tests.here import HERE
 
@@ -63,7 +64,7 @@ def outer_packets(vpn: Vpn, lab: Lab, inner: int) -> list[OuterPacket]:
     """What node a sends on the underlay while it pings b PINGS times with ``inner`` bytes."""
     flow = vpn.outer_flow
     assert flow is not None
-    with Capture(lab.a) as capture:
+    with captured_on(lab.a) as capture:
         assert pings_answered(lab.a, vpn.inner(lab.b).ip, length=inner, count=PINGS) == PINGS
         return [
             packet

@@ -3,14 +3,13 @@
 use crate::context::Context;
 use crate::emitter::Emitter;
 use crate::failure::{Failure, during};
-use crate::lines::{Line, MAX_LINE, read_line};
 use crate::protocol::{self, Request, Work};
+use crate::requests::{self, Fields};
 use crate::stop::Stop;
 use crate::tasks;
 use std::collections::HashMap;
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long tasks may take to end when the input has ended.
@@ -21,14 +20,14 @@ type Running = Arc<Mutex<HashMap<u64, Arc<Stop>>>>;
 /// Serves until the input ends; then every task is stopped.
 pub fn serve(input: impl Read, output: impl Write + Send + 'static) -> io::Result<()> {
     let (emitter, writer) = Emitter::start(output);
-    let mut agent = Agent {
-        emitter,
+    let agent = Agent {
+        emitter: emitter.clone(),
         running: Running::default(),
-        threads: Vec::new(),
     };
-    let served = agent.read_all(io::BufReader::new(input));
+    let input = io::BufReader::new(input);
+    let served = requests::read_all(input, &emitter, |id, fields| agent.answer(id, fields));
     agent.farewell();
-    drop(agent);
+    drop((agent, emitter));
     // The writer ends with the last task; one that hangs must not keep the process.
     let deadline = Instant::now() + FAREWELL;
     while !writer.is_finished() && Instant::now() < deadline {
@@ -40,52 +39,37 @@ pub fn serve(input: impl Read, output: impl Write + Send + 'static) -> io::Resul
 struct Agent {
     emitter: Emitter,
     running: Running,
-    threads: Vec<JoinHandle<()>>,
 }
 
 impl Agent {
-    fn read_all(&mut self, mut input: impl BufRead) -> io::Result<()> {
-        let mut line = Vec::new();
-        loop {
-            match read_line(&mut input, &mut line)? {
-                Line::End => return Ok(()),
-                Line::TooLong => {
-                    let why = format!("the line is longer than {MAX_LINE} bytes");
-                    let failure = Failure::new("request", why, "send shorter requests");
-                    self.emitter.error(None, &failure);
-                }
-                Line::Whole => self.answer(&line),
-            }
-        }
-    }
-
-    fn answer(&mut self, line: &[u8]) {
-        let (id, outcome) = match protocol::parse(line) {
-            Err(refusal) => (refusal.id, Err(refusal.failure)),
-            Ok(Request::Hello { id }) => {
+    fn answer(&self, id: u64, fields: Fields) {
+        let outcome = protocol::parse(fields).and_then(|request| match request {
+            Request::Hello => {
                 self.emitter.done(id, tasks::hello::hello());
-                (Some(id), Ok(()))
+                Ok(())
             }
-            Ok(Request::Stop { id, packets }) => (Some(id), self.stop(id, packets)),
-            Ok(Request::Start { id, work }) => (Some(id), self.start(id, *work)),
-        };
+            Request::Stop { packets } => {
+                self.stop(id, packets);
+                Ok(())
+            }
+            Request::Start(work) => self.start(id, *work),
+        });
         if let Err(failure) = outcome {
-            self.emitter.error(id, &failure);
+            self.emitter.error(Some(id), &failure);
         }
     }
 
     /// A task that has ended by itself has reported it; stopping it again is no error.
-    fn stop(&self, id: u64, packets: Option<u64>) -> Result<(), Failure> {
+    fn stop(&self, id: u64, packets: Option<u64>) {
         if let Some(stop) = lock(&self.running).get(&id) {
             if let Some(packets) = packets {
                 stop.expect(packets);
             }
             stop.request();
         }
-        Ok(())
     }
 
-    fn start(&mut self, id: u64, work: Work) -> Result<(), Failure> {
+    fn start(&self, id: u64, work: Work) -> Result<(), Failure> {
         let stop = Arc::new(Stop::new().map_err(during("start a task"))?);
         {
             let mut running = lock(&self.running);
@@ -110,11 +94,7 @@ impl Agent {
                 }
             });
         match spawned {
-            Ok(thread) => {
-                self.threads.retain(|thread| !thread.is_finished());
-                self.threads.push(thread);
-                Ok(())
-            }
+            Ok(_) => Ok(()),
             Err(error) => {
                 lock(&self.running).remove(&id);
                 Err(Failure::io("start a task", &error))
@@ -122,7 +102,7 @@ impl Agent {
         }
     }
 
-    fn farewell(&mut self) {
+    fn farewell(&self) {
         for stop in lock(&self.running).values() {
             stop.request();
         }

@@ -5,6 +5,8 @@ use crate::packet::icmp::reply_payload;
 use crate::packet::message::{Message, verdict};
 use crate::packet::pcapng::Reader;
 use crate::packet::seen::{Sight, see};
+use crate::protocol::parse;
+use crate::requests::numbered;
 use crate::tasks::tcp_responder::Greeting;
 use crate::values::{Canary, Token};
 use std::sync::LazyLock;
@@ -15,8 +17,8 @@ static CHECK: LazyLock<PayloadCheck> = LazyLock::new(|| PayloadCheck::new(&Canar
 
 /// One line of the control stream.
 pub fn request(line: &[u8]) {
-    if let Err(refusal) = crate::protocol::parse(line) {
-        assert!(!refusal.failure.remedy.is_empty());
+    if let Err(failure) = numbered(line).and_then(|(_, fields)| parse(fields)) {
+        assert!(!failure.remedy.is_empty());
     }
 }
 

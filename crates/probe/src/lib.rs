@@ -21,6 +21,7 @@ pub mod pace;
 pub mod packet;
 pub mod protocol;
 pub mod random;
+pub mod requests;
 pub mod runs;
 pub mod schedule;
 pub mod sequence;

@@ -1,21 +1,22 @@
-//! Requests: one JSON object a line. Pure: text in, a request or a refusal out.
+//! Requests of measurements. Pure: fields in, a request or a refusal out.
 
 use crate::failure::Failure;
+use crate::requests::Fields;
 use crate::tasks::{
     accounting, capture, echo, echo_once, first_answer, https, noise_floor, read, rtt,
     tcp_responder, tcp_sink, tcp_source, tcp_transactions, udp_sink, udp_source, watch_gap,
 };
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Grows when the meaning of a request or an answer changes.
 pub const VERSION: u32 = 1;
 
 #[derive(Debug)]
 pub enum Request {
-    Hello { id: u64 },
-    Stop { id: u64, packets: Option<u64> },
-    Start { id: u64, work: Box<Work> },
+    Hello,
+    Stop { packets: Option<u64> },
+    Start(Box<Work>),
 }
 
 /// A task with its parameters.
@@ -61,31 +62,9 @@ pub const TASKS: [&str; 17] = [
     "https",
 ];
 
-/// A line that is not a request; `id` if the line contains one.
-#[derive(Debug)]
-pub struct Refusal {
-    pub id: Option<u64>,
-    pub failure: Failure,
-}
-
-pub fn parse(line: &[u8]) -> Result<Request, Refusal> {
-    let mut id = None;
-    parse_fields(line, &mut id).map_err(|failure| Refusal { id, failure })
-}
-
-fn parse_fields(line: &[u8], known_id: &mut Option<u64>) -> Result<Request, Failure> {
-    let mut fields: Map<String, Value> = serde_json::from_slice(line)
-        .map_err(|error| refuse("request", error, "send one JSON object in UTF-8 per line"))?;
-    let id = fields.remove("id").as_ref().and_then(Value::as_u64);
-    *known_id = id;
+/// A request without its number.
+pub fn parse(mut fields: Fields) -> Result<Request, Failure> {
     let what = fields.remove("do");
-    let id = id.ok_or_else(|| {
-        refuse(
-            "request",
-            "`id` is missing or not a whole number",
-            "give each request its own id",
-        )
-    })?;
     let what = what.as_ref().and_then(Value::as_str).ok_or_else(|| {
         refuse(
             "request",
@@ -96,20 +75,17 @@ fn parse_fields(line: &[u8], known_id: &mut Option<u64>) -> Result<Request, Fail
     Ok(match what {
         "hello" => {
             let Nothing {} = parameters(what, fields)?;
-            Request::Hello { id }
+            Request::Hello
         }
         "stop" => {
             let Ending { packets } = parameters(what, fields)?;
-            Request::Stop { id, packets }
+            Request::Stop { packets }
         }
-        _ => Request::Start {
-            id,
-            work: Box::new(work(what, fields)?),
-        },
+        _ => Request::Start(Box::new(work(what, fields)?)),
     })
 }
 
-fn work(what: &str, fields: Map<String, Value>) -> Result<Work, Failure> {
+fn work(what: &str, fields: Fields) -> Result<Work, Failure> {
     Ok(match what {
         "tcp_sink" => Work::TcpSink(parameters(what, fields)?),
         "tcp_source" => Work::TcpSource(parameters(what, fields)?),
@@ -148,7 +124,7 @@ struct Ending {
     packets: Option<u64>,
 }
 
-fn parameters<T: DeserializeOwned>(what: &str, fields: Map<String, Value>) -> Result<T, Failure> {
+fn parameters<T: DeserializeOwned>(what: &str, fields: Fields) -> Result<T, Failure> {
     serde_json::from_value(Value::Object(fields))
         .map_err(|error| refuse(what, error, "see docs/probe-protocol.md for its parameters"))
 }
@@ -160,9 +136,14 @@ fn refuse(what: &str, why: impl ToString, remedy: impl Into<String>) -> Failure 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::requests::numbered;
     use proptest::prelude::*;
 
     const ECHO: &str = r#""do":"echo","bind":"127.0.0.1","idle_s":1,"token":"#;
+
+    fn read(line: &[u8]) -> Result<Request, Failure> {
+        numbered(line).and_then(|(_, fields)| parse(fields))
+    }
 
     fn echo_request(extra: &str) -> String {
         format!("{{\"id\":3,{ECHO}\"{}\"{extra}}}", "0a".repeat(16))
@@ -171,13 +152,13 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_read_or_refused(line: Vec<u8>) {
-            let _ = parse(&line);
+            let _ = read(&line);
         }
 
         #[test]
         fn any_cut_of_a_request_is_refused(length in 0_usize..80) {
             let text = echo_request("");
-            prop_assert!(parse(&text.as_bytes()[..length.min(text.len() - 1)]).is_err());
+            prop_assert!(read(&text.as_bytes()[..length.min(text.len() - 1)]).is_err());
         }
 
         #[test]
@@ -185,50 +166,39 @@ mod tests {
             let mut line = echo_request("").into_bytes();
             let index = index % line.len();
             line[index] = byte;
-            let _ = parse(&line);
+            let _ = read(&line);
         }
     }
 
     #[test]
     fn a_request_is_read() {
         assert!(matches!(
-            parse(echo_request("").as_bytes()),
-            Ok(Request::Start { id: 3, work }) if matches!(*work, Work::Echo(_))
+            read(echo_request("").as_bytes()),
+            Ok(Request::Start(work)) if matches!(*work, Work::Echo(_))
         ));
     }
 
     #[test]
-    fn an_unknown_field_is_named_with_the_id() {
-        let refusal = parse(echo_request(",\"colour\":1").as_bytes()).unwrap_err();
-        assert_eq!(refusal.id, Some(3));
-        assert!(
-            refusal.failure.why.contains("colour"),
-            "{}",
-            refusal.failure
-        );
+    fn an_unknown_field_is_named() {
+        let failure = read(echo_request(",\"colour\":1").as_bytes()).unwrap_err();
+        assert!(failure.why.contains("colour"), "{failure}");
     }
 
     #[test]
     fn an_unknown_task_is_refused_with_the_list() {
-        let refusal = parse(br#"{"id":1,"do":"dance"}"#).unwrap_err();
-        assert!(refusal.failure.remedy.contains("udp_sink"));
+        let failure = read(br#"{"id":1,"do":"dance"}"#).unwrap_err();
+        assert!(failure.remedy.contains("udp_sink"));
     }
 
     #[test]
     fn hello_takes_no_parameters() {
-        assert!(parse(br#"{"id":1,"do":"hello","x":1}"#).is_err());
-    }
-
-    #[test]
-    fn deep_nesting_is_refused() {
-        let line = "[".repeat(100_000);
-        assert!(parse(line.as_bytes()).is_err());
+        assert!(read(br#"{"id":1,"do":"hello","x":1}"#).is_err());
     }
 
     #[test]
     fn every_task_of_the_list_is_known() {
         for task in TASKS {
-            if let Err(failure) = work(task, Map::new()) {
+            if let Err(failure) = work(task, Fields::new()) {
                 assert!(failure.why.contains("missing field"), "{task}: {failure}");
             }
         }

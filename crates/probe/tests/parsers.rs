@@ -1,6 +1,8 @@
 //! The fuzzed entry points, in every run of the tests: the corpus, changes to it, and any bytes.
 
 use culvert_probe::entry_points;
+use culvert_probe::protocol::parse;
+use culvert_probe::requests::numbered;
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -38,7 +40,8 @@ fn requests_of_the_corpus_are_requests() {
     let lines = corpus("request");
     let read = lines
         .iter()
-        .filter(|line| culvert_probe::protocol::parse(line).is_ok());
+        .filter_map(|line| numbered(line).ok())
+        .filter(|(_, fields)| parse(fields.clone()).is_ok());
     // A fuzzer may add others.
     assert!(read.count() >= 15);
 }

@@ -8,6 +8,7 @@ import pytest
 
 from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
+from culvert.probe.client import Probe
 from culvert.results import Status
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
@@ -16,7 +17,8 @@ from culvert.topology.spec import LabSpec
 from culvert.vpns.abilities import dropping, rekeying, resuming
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract import check
-from culvert.vpns.contract.observe import PINGS, Agent, Capture
+from culvert.vpns.contract.observe import PINGS, node_state, pings_of
+from culvert.vpns.contract.outside import captured_on
 from culvert.vpns.ipsec.transforms import TRANSFORMS
 from culvert.vpns.openvpn.driver import OpenVpn
 from culvert.vpns.outer import OuterPacket
@@ -77,16 +79,16 @@ WITH_A_HANDSHAKE = [
 def test_up_with_exact_lengths_on_the_wire(lab: LabFactory, word: str) -> None:
     require(word)
     vpn, pair = driver(word), lab()
-    with Agent(pair.a) as a, Agent(pair.b) as b:
-        before = [agent.state().objects for agent in (a, b)]
+    with Probe(pair.a) as a, Probe(pair.b) as b:
+        before = [node_state(node).objects for node in (pair.a, pair.b)]
         bring_up(vpn, pair)
         found = {vpn.determine_data_path(node) for node in (pair.a, pair.b)}
         assert found == {DataPath.KERNEL}
-        assert b.pings_answered(vpn.inner(pair.a).ip) == 1
-        with Capture(pair.a) as capture:
+        assert pings_of(b, vpn.inner(pair.a).ip) == 1
+        with captured_on(pair.a) as capture:
             for inner in (64, 512, 1024, largest_inner(vpn, pair)):
                 capture.packets()
-                assert a.pings_answered(vpn.inner(pair.b).ip, length=inner, count=PINGS) == PINGS
+                assert pings_of(a, vpn.inner(pair.b).ip, length=inner, count=PINGS) == PINGS
                 sent = [
                     each.length
                     for each in tunnelled(vpn, capture.packets())
@@ -94,7 +96,7 @@ def test_up_with_exact_lengths_on_the_wire(lab: LabFactory, word: str) -> None:
                 ]
                 assert set(sent) == {vpn.outer_length(inner)}
         vpn.stop(pair)
-        assert [agent.state().objects for agent in (a, b)] == before
+        assert [node_state(node).objects for node in (pair.a, pair.b)] == before
 
 
 def tunnelled(vpn: Vpn, packets: list[OuterPacket]) -> list[OuterPacket]:
@@ -163,22 +165,22 @@ def test_it_is_dropped_called_again_and_restarted(lab: LabFactory, word: str) ->
     vpn, pair = driver(word), lab()
     bring_up(vpn, pair)
     peer = vpn.inner(pair.b).ip
-    with Agent(pair.a) as a, Capture(pair.a) as capture:
+    with Probe(pair.a) as a, captured_on(pair.a) as capture:
         dropping(vpn).drop(pair.path)
-        assert a.pings_answered(peer) == 0
+        assert pings_of(a, peer) == 0
         capture.packets()
         resuming(vpn).resume(pair.path)
         assert any(vpn.is_handshake(each) for each in capture.packets())
-        assert a.pings_answered(peer) == 1
+        assert pings_of(a, peer) == 1
         vpn.crash(pair.a)
         vpn.join(pair.a)
         vpn.reach(pair.path)
-        assert a.pings_answered(peer) == 1
+        assert pings_of(a, peer) == 1
         if vpn.name == "strongswan":
             capture.packets()
             rekeying(vpn).rekey(pair.path)
             assert any(vpn.is_handshake(each) for each in capture.packets())
-            assert a.pings_answered(peer) == 1
+            assert pings_of(a, peer) == 1
     vpn.stop(pair)
 
 
@@ -219,7 +221,7 @@ def test_nothing_leaves_in_the_clear_while_it_is_down(lab: LabFactory, word: str
     vpn, pair = driver(word), lab()
     bring_up(vpn, pair)
     vpn.leave(pair.a)
-    with Capture(pair.a) as capture, Agent(pair.a) as a:
-        assert a.pings_answered(vpn.inner(pair.b).ip) == 0
+    with captured_on(pair.a) as capture, Probe(pair.a) as a:
+        assert pings_of(a, vpn.inner(pair.b).ip) == 0
         assert [packet for packet in capture.packets() if packet.outgoing] == []
     vpn.stop(pair)

@@ -43,11 +43,11 @@ fn measure(command: &Command) -> Result<(), Failure> {
             format!("run it as the other end printed: {TOKEN}=... culvert-probe ..."),
         ));
     }
-    let request = command.request(&token)?;
-    let work = match protocol::parse(request.to_string().as_bytes()) {
-        Ok(Request::Start { work, .. }) => *work,
-        Ok(_) => unreachable!("commands start tasks"),
-        Err(refusal) => return Err(refusal.failure),
+    let Value::Object(fields) = command.request(&token)? else {
+        unreachable!("a request is an object");
+    };
+    let Request::Start(work) = protocol::parse(fields)? else {
+        unreachable!("commands start tasks");
     };
     let stop = Arc::new(Stop::new().map_err(during("start"))?);
     stop_at_interrupt(&stop)?;
@@ -58,7 +58,7 @@ fn measure(command: &Command) -> Result<(), Failure> {
         line: Vec::new(),
     };
     let (emitter, writer) = Emitter::start(events);
-    let result = tasks::run(work, &Context::new(1, emitter.clone(), stop));
+    let result = tasks::run(*work, &Context::new(1, emitter.clone(), stop));
     if let (true, Ok(result)) = (json, &result) {
         emitter.done(1, result);
     }

@@ -8,9 +8,9 @@ use super::{files, processes, report, undo, usage};
 use culvert_probe::clock;
 use culvert_probe::emitter::Emitter;
 use culvert_probe::failure::Failure;
-use culvert_probe::lines::{Line, MAX_LINE, read_line};
+use culvert_probe::requests::{self, Fields};
 use serde_json::{Value, json};
-use std::io::{self, BufReader};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,23 +30,14 @@ pub fn serve(directory: &Path, view: &View, silence: Duration) {
         view,
         programs: Programs::new(emitter.clone()),
         sockets: Sockets::new(emitter.clone()),
-        emitter,
+        emitter: emitter.clone(),
     };
-    agent.emitter.event(0, "ready", agent.hello());
-    let mut input = BufReader::new(io::stdin().lock());
-    let mut line = Vec::new();
-    loop {
-        match read_line(&mut input, &mut line) {
-            Ok(Line::Whole) => agent.answer(&line),
-            Ok(Line::TooLong) => {
-                let why = format!("the line is longer than {MAX_LINE} bytes");
-                let failure = Failure::new("request", why, "send shorter requests");
-                agent.emitter.error(None, &failure);
-            }
-            Ok(Line::End) | Err(_) => return,
-        }
+    emitter.event(0, "ready", agent.hello());
+    // An error of the input is its end, too.
+    let _ = requests::read_all(io::stdin().lock(), &emitter, |id, fields| {
+        agent.answer(id, fields);
         heard_ns.store(clock::monotonic_ns(), Ordering::Relaxed);
-    }
+    });
 }
 
 fn end_in_silence(heard_ns: Arc<AtomicU64>, silence: Duration) {
@@ -72,18 +63,9 @@ struct Agent<'a> {
 }
 
 impl Agent<'_> {
-    fn answer(&mut self, line: &[u8]) {
-        let (id, request) = parse(line);
-        let Some(id) = id else {
-            if let Err(failure) = request {
-                self.emitter.error(None, &failure);
-            }
-            return;
-        };
-        match request
-            .map_err(Refusal::from)
-            .and_then(|request| self.serve(id, request))
-        {
+    fn answer(&mut self, id: u64, fields: Fields) {
+        let outcome = parse(fields).map_err(Refusal::from);
+        match outcome.and_then(|request| self.serve(id, request)) {
             Ok(Some(result)) => self.emitter.done(id, result),
             Ok(None) => {}
             Err(refusal) => self.emitter.event(id, "error", refusal.as_json()),

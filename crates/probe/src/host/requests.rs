@@ -1,10 +1,11 @@
-//! Requests of the controller: one JSON object a line. Pure.
+//! Requests of the controller. Pure.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use culvert_probe::failure::Failure;
+use culvert_probe::requests::Fields;
 use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -97,42 +98,26 @@ pub enum Request {
     Reset {},
 }
 
-/// The request and its id; a refusal has the id if the line has one.
-pub fn parse(line: &[u8]) -> (Option<u64>, Result<Request, Failure>) {
-    let refuse = |why: String| Failure::new("request", why, "see docs/probe-protocol.md");
-    let mut fields: Map<String, Value> = match serde_json::from_slice(line) {
-        Ok(fields) => fields,
-        Err(error) => return (None, Err(refuse(error.to_string()))),
-    };
-    let Some(id) = fields.remove("id").as_ref().and_then(Value::as_u64) else {
-        return (
-            None,
-            Err(refuse("`id` is missing or not a whole number".into())),
-        );
-    };
-    let request = serde_json::from_value(Value::Object(fields));
-    (Some(id), request.map_err(|error| refuse(error.to_string())))
+pub fn parse(fields: Fields) -> Result<Request, Failure> {
+    serde_json::from_value(Value::Object(fields))
+        .map_err(|error| Failure::new("request", error.to_string(), "see docs/probe-protocol.md"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
+    use serde_json::json;
 
-    proptest! {
-        #[test]
-        fn any_bytes_are_read_or_refused(line: Vec<u8>) {
-            let _ = parse(&line);
-        }
+    fn read(request: Value) -> Result<Request, Failure> {
+        serde_json::from_value(request)
+            .map_err(|error| Failure::new("JSON", error.to_string(), ""))
+            .and_then(parse)
     }
 
     #[test]
     fn a_request_is_read() {
-        let line = br#"{"id":3,"do":"input","of":2,"data":"YWI="}"#;
-        let (id, request) = parse(line);
-        assert_eq!(id, Some(3));
         assert_eq!(
-            request.unwrap(),
+            read(json!({"do": "input", "of": 2, "data": "YWI="})).unwrap(),
             Request::Input {
                 of: 2,
                 data: Bytes(b"ab".to_vec())
@@ -141,15 +126,13 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_field_is_refused_with_the_id() {
-        for line in [
-            &br#"{"id":3,"do":"exists","path":"/","x":1}"#[..],
-            br#"{"id":3,"do":"spawn","argv":["a"],"x":1}"#,
-            br#"{"id":3,"do":"beat","x":1}"#,
+    fn an_unknown_field_is_refused() {
+        for request in [
+            json!({"do": "exists", "path": "/", "x": 1}),
+            json!({"do": "spawn", "argv": ["a"], "x": 1}),
+            json!({"do": "beat", "x": 1}),
         ] {
-            let (id, request) = parse(line);
-            assert_eq!(id, Some(3));
-            assert!(request.unwrap_err().why.contains('x'));
+            assert!(read(request).unwrap_err().why.contains('x'));
         }
     }
 }

@@ -35,7 +35,10 @@ impl EchoChannel {
     }
 
     pub fn icmp(from: Option<IpAddr>, to: IpAddr) -> Result<EchoChannel, Failure> {
-        Ok(EchoChannel::Icmp(IcmpSocket::connect(from, to)?))
+        let icmp = IcmpSocket::open(to)?;
+        icmp.connect(from, to)
+            .map_err(during(format!("ICMP to {to}")))?;
+        Ok(EchoChannel::Icmp(icmp))
     }
 
     /// Connects to a responder and sends it the greeting.

@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 const ICMP_FILTER: libc::c_int = 1;
 const ALL_BUT_ECHO_REPLY: libc::c_int = !1;
 
-/// A socket connected to one host.
+/// A socket for the echoes of one host.
 pub struct IcmpSocket {
     pub socket: Socket,
     /// What is received starts with the IPv4 header.
@@ -19,7 +19,8 @@ pub struct IcmpSocket {
 }
 
 impl IcmpSocket {
-    pub fn connect(from: Option<IpAddr>, to: IpAddr) -> Result<IcmpSocket, Failure> {
+    /// Not connected yet.
+    pub fn open(to: IpAddr) -> Result<IcmpSocket, Failure> {
         let (domain, protocol) = match to {
             IpAddr::V4(_) => (Domain::IPV4, Protocol::ICMPV4),
             IpAddr::V6(_) => (Domain::IPV6, Protocol::ICMPV6),
@@ -29,10 +30,6 @@ impl IcmpSocket {
             Err(_) => (ping_socket(domain, protocol)?, false),
         };
         let ipv6 = to.is_ipv6();
-        let connected = from
-            .map_or(Ok(()), |from| socket.bind(&address(from)))
-            .and_then(|()| socket.connect(&address(to)));
-        connected.map_err(|error| Failure::io(format!("ICMP to {to}"), &error))?;
         if raw && !ipv6 {
             hide_all_but_replies(&socket)
                 .map_err(|error| Failure::io("filter ICMP messages", &error))?;
@@ -42,6 +39,11 @@ impl IcmpSocket {
             ip_header: raw && !ipv6,
             ipv6,
         })
+    }
+
+    pub fn connect(&self, from: Option<IpAddr>, to: IpAddr) -> io::Result<()> {
+        from.map_or(Ok(()), |from| self.socket.bind(&address(from)))
+            .and_then(|()| self.socket.connect(&address(to)))
     }
 }
 

@@ -2,27 +2,29 @@
 
 use crate::clock;
 use crate::context::{Context, Started};
-use crate::failure::{Failure, during, errno_name};
+use crate::failure::{Failure, errno_name};
+use crate::net::echo_channel::{EchoChannel, Inbox, Outbox};
+use crate::net::icmp::IcmpSocket;
 use crate::net::socket;
-use crate::net::stamped::StampedReceiver;
-use crate::packet::header::{Header, Kind, MAX_PAYLOAD, blank_payload};
+use crate::packet::header::{Header, Kind, blank_payload};
 use crate::tasks::udp_source::check_size;
 use crate::values::{Canary, Token};
 use serde::{Deserialize, Serialize};
 use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
     to: IpAddr,
-    port: u16,
+    /// Of an echo task; without it the request is ICMP, to the node's kernel.
+    port: Option<u16>,
     bind: Option<IpAddr>,
     token: Token,
     #[serde(default)]
     canary: Canary,
-    /// Bytes of UDP payload.
+    /// Bytes behind the UDP or ICMP header.
     payload_size: usize,
     /// Forbid fragmentation, whatever the kernel believes of the path.
     df: bool,
@@ -44,12 +46,7 @@ pub struct Outcome {
 
 pub fn run(parameters: &Parameters, context: &Context) -> Result<Outcome, Failure> {
     check_size(parameters.payload_size)?;
-    let to = SocketAddr::new(parameters.to, parameters.port);
-    let socket = socket::connect_udp(parameters.bind, 0, to)
-        .map_err(during(format!("connect UDP to {to}")))?;
-    if parameters.df {
-        socket::probe_path_mtu(&socket, parameters.to)?;
-    }
+    let opened = open(parameters)?;
     context.ready(Started {
         started_ns: clock::monotonic_ns(),
     });
@@ -60,16 +57,44 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Outcome, Failur
         error: None,
         pmtu: None,
     };
-    let mut receiver = StampedReceiver::new(&socket);
+    match opened {
+        Ok(channel) => ask(parameters, context, &channel, &mut outcome)?,
+        Err(error) => outcome.error = Some(errno_name(&error)),
+    }
+    Ok(outcome)
+}
+
+/// The inner error is that there is no way to a node, whose kernel would answer.
+fn open(parameters: &Parameters) -> Result<io::Result<EchoChannel>, Failure> {
+    let (from, to) = (parameters.bind, parameters.to);
+    match parameters.port {
+        Some(port) => Ok(Ok(EchoChannel::udp(from, SocketAddr::new(to, port))?)),
+        None => {
+            let icmp = IcmpSocket::open(to)?;
+            Ok(icmp.connect(from, to).map(|()| EchoChannel::Icmp(icmp)))
+        }
+    }
+}
+
+fn ask(
+    parameters: &Parameters,
+    context: &Context,
+    channel: &EchoChannel,
+    outcome: &mut Outcome,
+) -> Result<(), Failure> {
+    if parameters.df {
+        socket::probe_path_mtu(channel.socket(), parameters.to)?;
+    }
+    let mut inquiry = Inquiry {
+        parameters,
+        context,
+        channel,
+        outbox: channel.outbox(&blank_payload(parameters.payload_size, &parameters.canary)),
+        inbox: channel.inbox(parameters.payload_size),
+    };
     while outcome.attempts < parameters.attempts && !context.stop.requested() {
         outcome.attempts += 1;
-        match attempt(
-            parameters,
-            context,
-            &socket,
-            &mut receiver,
-            outcome.attempts,
-        ) {
+        match inquiry.attempt(outcome.attempts) {
             Ok(None) => {}
             Ok(Some(rtt_ns)) => {
                 outcome.answered = true;
@@ -79,41 +104,50 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Outcome, Failur
             Err(error) => outcome.error = Some(errno_name(&error)),
         }
     }
-    outcome.pmtu = socket::path_mtu(&socket, parameters.to);
-    Ok(outcome)
+    outcome.pmtu = socket::path_mtu(channel.socket(), parameters.to);
+    Ok(())
 }
 
-/// One request; its round-trip time if it was answered in time.
-fn attempt(
-    parameters: &Parameters,
-    context: &Context,
-    socket: &UdpSocket,
-    receiver: &mut StampedReceiver,
-    number: u32,
-) -> io::Result<Option<u64>> {
-    let tag = parameters.token.tag();
-    let mut payload = blank_payload(parameters.payload_size, &parameters.canary);
-    let sent_ns = clock::monotonic_ns();
-    let header = Header {
-        kind: Kind::Request,
-        tag,
-        flow: 0,
-        sequence: u64::from(number),
-        time_ns: sent_ns,
-    };
-    header.write(&mut payload);
-    socket.send(&payload)?;
-    let until_ns = sent_ns + u64::from(parameters.timeout_ms) * 1_000_000;
-    let mut buffer = vec![0; MAX_PAYLOAD];
-    while context.stop.wait_readable(socket.as_fd(), until_ns) {
-        let stamped = receiver.receive(socket, &mut buffer)?;
-        let arrived_ns = stamped.arrived_ns();
-        let reply = Header::read(&buffer[..stamped.length], tag);
-        let ours = reply
-            .is_some_and(|reply| reply.kind == Kind::Reply && reply.sequence == header.sequence);
-        if ours && stamped.length == parameters.payload_size {
-            return Ok(Some(arrived_ns.saturating_sub(sent_ns)));
+struct Inquiry<'a> {
+    parameters: &'a Parameters,
+    context: &'a Context,
+    channel: &'a EchoChannel,
+    outbox: Outbox,
+    inbox: Inbox,
+}
+
+impl Inquiry<'_> {
+    /// One request; its round-trip time if it was answered in time.
+    fn attempt(&mut self, number: u32) -> io::Result<Option<u64>> {
+        let tag = self.parameters.token.tag();
+        let header = Header {
+            kind: Kind::Request,
+            tag,
+            flow: 0,
+            sequence: u64::from(number),
+            time_ns: clock::monotonic_ns(),
+        };
+        self.outbox.send(self.channel, &header)?;
+        let until_ns = header.time_ns + u64::from(self.parameters.timeout_ms) * 1_000_000;
+        let mut rtt_ns = None;
+        while rtt_ns.is_none()
+            && self
+                .context
+                .stop
+                .wait_readable(self.channel.socket().as_fd(), until_ns)
+        {
+            self.inbox.receive_now(self.channel, |packet, arrived_ns| {
+                let Some(payload) = self.channel.answer(packet) else {
+                    return;
+                };
+                let ours = Header::read(payload, tag).is_some_and(|reply| {
+                    reply.kind == self.channel.reply_kind() && reply.sequence == header.sequence
+                });
+                if ours && payload.len() == self.parameters.payload_size {
+                    rtt_ns.get_or_insert(arrived_ns.saturating_sub(header.time_ns));
+                }
+            })?;
         }
+        Ok(rtt_ns)
     }
-    Ok(None)
 }

@@ -68,3 +68,35 @@ fn an_address_that_never_comes_is_an_error_with_the_reason() {
         "{error}"
     );
 }
+
+#[test]
+fn without_a_port_the_kernel_is_asked() {
+    let mut agent = Agent::start();
+    let ask = |id: u64, bind: &str| {
+        json!({
+            "id": id, "do": "echo_once", "to": LOOPBACK, "bind": bind, "token": TOKEN,
+            "payload_size": 1000, "df": true, "timeout_ms": 5000, "attempts": 1,
+        })
+    };
+    agent.send(ask(1, LOOPBACK));
+    let ready = agent.answer(Some(1));
+    if ready["event"] == "error" {
+        assert!(
+            ready["remedy"].as_str().unwrap().contains("root"),
+            "{ready}"
+        );
+        return;
+    }
+    let once = agent.done(1);
+    assert_eq!(
+        (&once["answered"], &once["attempts"]),
+        (&json!(true), &json!(1))
+    );
+    // What cannot be sent is not answered.
+    agent.ready(ask(2, "198.18.255.1"));
+    let never = agent.done(2);
+    assert_eq!(
+        (&never["answered"], &never["error"]),
+        (&json!(false), &json!("EADDRNOTAVAIL"))
+    );
+}

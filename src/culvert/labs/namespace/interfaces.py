@@ -176,6 +176,36 @@ def refuse(namespace: NamespaceThread, destination: IPv4Network) -> None:
     namespace.netlink(insert, f"route to {destination}")
 
 
+def objects(namespace: NamespaceThread) -> list[str]:
+    """All interfaces, addresses, routes and rules of both versions, as comparable texts; without
+    the addresses that the kernel gives each device and takes back later."""
+    return namespace.netlink(_objects, "all interfaces, addresses, routes and rules")
+
+
+def _objects(netlink: Any) -> list[str]:
+    found: list[str] = []
+    for link in netlink.get_links():
+        up = "up" if link["flags"] & 1 else "down"
+        found.append(f"link {link.get_attr('IFLA_IFNAME')} {up} mtu {link.get_attr('IFLA_MTU')}")
+    for version, words in ((socket.AF_INET, ""), (socket.AF_INET6, " of IPv6")):
+        for address in netlink.get_addr(family=version):
+            if _permanent(prefix := f"{address.get_attr('IFA_ADDRESS')}/{address['prefixlen']}"):
+                on = address.get_attr("IFA_LABEL") or f"device {address['index']}"
+                found.append(f"address {prefix} on {on}")
+        for route in netlink.get_routes(family=version):
+            if _permanent(destination := f"{route.get_attr('RTA_DST')}/{route['dst_len']}"):
+                table = route.get_attr("RTA_TABLE")
+                found.append(f"route{words} {destination} in table {table}")
+        for rule in netlink.get_rules(family=version):
+            priority, table = rule.get_attr("FRA_PRIORITY"), rule.get_attr("FRA_TABLE")
+            found.append(f"rule{words} {priority} to table {table}")
+    return found
+
+
+def _permanent(prefix: str) -> bool:
+    return not prefix.startswith(("fe80:", "ff"))
+
+
 def index_of(netlink: Any, device: str) -> int:
     """The interface's index; raises NetlinkError ENODEV."""
     (link,) = netlink.link("get", ifname=device)

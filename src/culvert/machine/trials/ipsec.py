@@ -12,7 +12,7 @@ from culvert.machine.trials.xfrm_state import (
     XFRMA_ALG_CRYPT,
     XfrmAlgorithm,
     add,
-    ask_whether_there,
+    associations,
 )
 
 # key lengths include the 4 bytes of salt (RFC 4106, section 8.1; RFC 7634, section 2)
@@ -36,7 +36,7 @@ ESP_SUITES = {
 
 def xfrm() -> FeatureFinding:
     """The kernel's IPsec databases."""
-    ask_whether_there()
+    associations()
     return present("the kernel answers on NETLINK_XFRM")
 
 

@@ -1,11 +1,11 @@
-"""A security association, requested from the kernel through NETLINK_XFRM (linux/xfrm.h).
+"""The kernel's IPsec through NETLINK_XFRM (linux/xfrm.h): numbers of associations and policies,
+and a new association.
 
-pyroute2 does not support XFRM, and one message is enough here.
+pyroute2 does not support XFRM, and three messages are enough here.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import secrets
 import socket
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 NETLINK_XFRM = 6
 XFRM_MSG_NEWSA = 0x10
 XFRM_MSG_GETSADINFO = 0x23
+XFRM_MSG_GETSPDINFO = 0x25
 NLMSG_ERROR = 2
 NLM_F_REQUEST, NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL = 0x1, 0x4, 0x400, 0x200
 NLM_F_ACK_TLVS = 0x200
@@ -45,9 +46,20 @@ class XfrmAlgorithm:
         return struct.pack("=HH", len(body) + 4, self.kind) + body + bytes(-len(body) % 4)
 
 
-def ask_whether_there() -> None:
-    """Request the number of associations; raises OSError if the kernel has no XFRM."""
-    _talk(XFRM_MSG_GETSADINFO, 0, struct.pack("=I", 0), replies=True)
+def associations() -> int:
+    """How many there are; raises OSError if the kernel has no XFRM."""
+    return _count(XFRM_MSG_GETSADINFO, 1)
+
+
+def policies() -> int:
+    """How many there are: in, out and forward, and those of sockets."""
+    return _count(XFRM_MSG_GETSPDINFO, 6)
+
+
+def _count(message: int, numbers: int) -> int:
+    """The sum of the numbers in the first attribute, which follows 4 bytes of flags."""
+    answer = _talk(message, 0, struct.pack("=I", 0))
+    return sum(struct.unpack_from(f"={numbers}I", answer, 16 + 4 + 4))
 
 
 def add(protocol: int, algorithms: tuple[XfrmAlgorithm, ...]) -> None:
@@ -59,7 +71,6 @@ def add(protocol: int, algorithms: tuple[XfrmAlgorithm, ...]) -> None:
         XFRM_MSG_NEWSA,
         NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL,
         _association(protocol) + b"".join(algorithm.attribute() for algorithm in algorithms),
-        replies=False,
     )
 
 
@@ -78,7 +89,8 @@ def _association(protocol: int) -> bytes:
     return selector + identity + source + lifetimes + statistics + rest
 
 
-def _talk(message: int, flags: int, payload: bytes, *, replies: bool) -> None:
+def _talk(message: int, flags: int, payload: bytes) -> bytes:
+    """The kernel's answer; raises OSError."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, NETLINK_XFRM) as s:
         s.settimeout(DEADLINE_S)
         s.setsockopt(SOL_NETLINK, NETLINK_EXT_ACK, 1)
@@ -89,13 +101,12 @@ def _talk(message: int, flags: int, payload: bytes, *, replies: bool) -> None:
         answer = s.recv(65536)
     _length, kind, answer_flags = struct.unpack_from("=IHH", answer)
     if kind != NLMSG_ERROR:
-        if replies:
-            return
-        raise OSError(errno.EPROTO, "the kernel's answer is not an acknowledgement")
+        return answer
     (code,) = struct.unpack_from("=i", answer, 16)
     if code != 0:
         reason = _reason(answer[36:]) if answer_flags & NLM_F_ACK_TLVS else None
         raise OSError(-code, reason or os.strerror(-code))
+    return answer
 
 
 def _reason(attributes: bytes) -> str | None:

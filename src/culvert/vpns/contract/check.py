@@ -9,6 +9,7 @@ from pathlib import Path
 
 from culvert.labs.base import Lab
 from culvert.labs.host import Host
+from culvert.probe.client import Probe
 from culvert.runid import new_run_id
 from culvert.topology.graph import Topology
 from culvert.topology.link.spec import LinkSpec
@@ -18,7 +19,7 @@ from culvert.vpns.base import Vpn
 from culvert.vpns.contract.findings import Findings
 from culvert.vpns.contract.leaks import witnessed
 from culvert.vpns.contract.life import Life
-from culvert.vpns.contract.observe import Agent
+from culvert.vpns.contract.observe import node_state
 from culvert.vpns.contract.outside import outside
 from culvert.vpns.contract.rules import Report, Rule, Violation
 from culvert.vpns.contract.story import Story
@@ -76,9 +77,9 @@ def examine(
     with ExitStack() as stack:
         lab = stack.enter_context(make_lab())
         story.follow(lab.nodes.values())
-        agents = {node.name: stack.enter_context(Agent(node)) for node in lab.nodes.values()}
-        before = {name: agent.state() for name, agent in agents.items()}
-        life = Life(make_vpn(), lab, agents, findings)
+        probes = {node.name: stack.enter_context(Probe(node)) for node in (lab.a, lab.b)}
+        before = {node: node_state(node) for node in lab.nodes.values()}
+        life = Life(make_vpn(), lab, probes, findings)
         with witnessed(lab, story) as witness:
             try:
                 with outside(lab) as capture:
@@ -88,7 +89,7 @@ def examine(
             finally:
                 if keep is not None:
                     witness.keep(lab.nodes.values(), keep)
-        unused = Life(make_vpn(), lab, agents, findings)
+        unused = Life(make_vpn(), lab, probes, findings)
         with story.part("an instance that is not brought up"), unused.guarded(Rule.CLEAN):
             unused.vpn.prepare(lab)
             unused.vpn.stop(lab)

@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from culvert.errors import NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.node import Node
+from culvert.probe.client import Probe
 from culvert.topology.graph import Role
 from culvert.vpns.abilities import dropping, resuming
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract.findings import Findings
 from culvert.vpns.contract.leaks import LeakWitness
-from culvert.vpns.contract.observe import PINGS, Agent, NodeState
+from culvert.vpns.contract.observe import PINGS, NodeState, node_state, pings_of
 from culvert.vpns.contract.outside import UnderlayLook
 from culvert.vpns.contract.rules import Rule
 from culvert.vpns.outer import OuterPacket, largest_inner
@@ -31,10 +32,10 @@ _SMALLEST_INNER = 28
 class Life:
     """One tunnel's life."""
 
-    def __init__(self, vpn: Vpn, lab: Lab, agents: Mapping[str, Agent], findings: Findings) -> None:
+    def __init__(self, vpn: Vpn, lab: Lab, probes: Mapping[str, Probe], findings: Findings) -> None:
         self.vpn = vpn
         self.lab = lab
-        self.agents = agents
+        self.probes = probes
         self.nodes = (lab.a, lab.b)
         self.findings = findings
         self.story = findings.story
@@ -76,11 +77,11 @@ class Life:
         """An inner ping from one node to the other; of a lost one a second tells more."""
         source, target = reversed(self.nodes) if back else self.nodes
         address = self.vpn.inner(target).ip
-        agent = self.agents[source.name]
-        if agent.pings_answered(address):
+        probe = self.probes[source.name]
+        if pings_of(probe, address):
             return True
         capture.packets()
-        again = agent.pings_answered(address)
+        again = pings_of(probe, address)
         packets = self._flow(capture.packets())
         away = sum(packet.outgoing is (source is self.lab.a) for packet in packets)
         self.breaks(
@@ -162,9 +163,7 @@ class Life:
                 f"{PINGS} pings of {inner} bytes", "outer_length", "outer_flow", "is_handshake"
             )
             capture.packets()
-            answered = self.agents[self.lab.a.name].pings_answered(
-                target, length=inner, count=PINGS
-            )
+            answered = pings_of(self.probes[self.lab.a.name], target, length=inner, count=PINGS)
             if answered < PINGS:
                 self.breaks(Rule.LENGTHS, f"{answered} of {PINGS} pings of {inner} bytes come back")
                 continue
@@ -208,7 +207,7 @@ class Life:
         """Leave, check that it is down, reach, check that it is up after a new handshake."""
         target = self.vpn.inner(self.lab.b).ip
         self.vpn.leave(self.lab.a)
-        if self._tunnel and self.agents[self.lab.a.name].pings_answered(target):
+        if self._tunnel and pings_of(self.probes[self.lab.a.name], target):
             self.breaks(Rule.COLD, f"{target} still answers after leave()")
         capture.packets()
         self.vpn.reach(self.lab.path)
@@ -251,7 +250,7 @@ class Life:
             if self._answered(capture, Rule.DROP):
                 self._look_at_handshake(capture.packets(), time.time_ns(), Rule.DROP)
             return
-        if self._tunnel and self.agents[self.lab.a.name].pings_answered(target):
+        if self._tunnel and pings_of(self.probes[self.lab.a.name], target):
             self.breaks(Rule.DROP, f"{target} still answers after drop()")
         resuming(self.vpn).resume(path)
         self._answered(capture, Rule.DROP)
@@ -301,13 +300,13 @@ class Life:
             with self.guarded(Rule.CLEAN):
                 self.vpn.stop(self.lab)
 
-    def look_for_remains(self, before: Mapping[str, NodeState]) -> None:
+    def look_for_remains(self, before: Mapping[Node, NodeState]) -> None:
         """What was not on a node ``before``, or is no longer."""
         self.story.look("what is left", "stop")
         self.findings.looked_at.add(Rule.CLEAN)
-        for name, agent in self.agents.items():
-            for remains in agent.state().left_since(before[name]):
-                self.breaks(Rule.CLEAN, f"node {name}: {remains}")
+        for node, state in before.items():
+            for remains in node_state(node).left_since(state):
+                self.breaks(Rule.CLEAN, f"node {node.name}: {remains}")
 
     @property
     def _tunnel(self) -> bool:

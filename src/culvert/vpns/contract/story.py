@@ -17,7 +17,7 @@ R = TypeVar("R")
 LOGS = "logs"
 _TAIL_LINES = 8
 _MASK = "(a secret)"
-OBSERVERS = ("contract-", "ping-")
+OBSERVERS = ("probe", "ping-")
 """Logs of the check's own observers, and of pings that wait for an answer."""
 _STEPS = (
     *("prepare", "choose", "configure", "serve", "join", "listen", "start", "reach", "connect"),

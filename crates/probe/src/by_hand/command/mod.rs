@@ -86,7 +86,6 @@ impl Command {
             Command::TcpRr(args) => args.request("tcp_rr"),
             Command::TcpCrr(args) => args.request("tcp_crr"),
         };
-        request["id"] = json!(1);
         request["token"] = json!(token);
         Ok(request)
     }
