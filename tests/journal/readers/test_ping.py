@@ -97,3 +97,9 @@ def test_a_run_without_answers_fails(tmp_path: Path) -> None:
 def test_other_text(tmp_path: Path) -> None:
     found = read(tmp_path, "hello\n\nworld\n")
     assert (found.runs, [lost.line for lost in found.lost]) == ([], [1, 3])
+
+
+def test_counts_that_no_run_reaches(tmp_path: Path) -> None:
+    found = read(tmp_path, PING_QUIET.replace("10 received", f"{10**25} received"))
+    assert 4 in [lost.line for lost in found.lost]
+    assert "probes_lost" not in {metric.name for metric in found.runs[0].metrics}

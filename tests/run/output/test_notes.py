@@ -53,7 +53,7 @@ def test_each_cell_that_is_not_precise_is_named() -> None:
     values = {
         noisy.key: [50.0, 150.0] * 16,
         few.key: [1.0, 2.0],
-        fine.key: [100.0, 100.1, 99.9, 100.0, 100.2],
+        fine.key: [100.0, 100.1, 99.9, 100.0, 100.2, 100.0],
     }
     assert PLAN.rule is not None
     decision = decide(PLAN.rule, values, most=PLAN.max_blocks, claims={"d": [few.key]})

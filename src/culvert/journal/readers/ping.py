@@ -103,10 +103,10 @@ def _take(run: _Run, number: int, line: str) -> bool:
                 run.at_s.append(at)
         return True
     if summary := _SUMMARY.match(line):
-        counts = [figure_in(summary[group]) for group in (1, 2)]
-        if counts[0] is None or counts[1] is None or counts[0] > MOST_COUNT:
+        sent, received = (figure_in(summary[group]) for group in (1, 2))
+        if sent is None or received is None or max(sent, received) > MOST_COUNT:
             return False
-        run.summary = counts[0], counts[1]
+        run.summary = sent, received
         if found := _DUPLICATES.search(summary[3]):
             run.duplicates = int(min(figure_in(found[1]) or 0, MOST_COUNT))
         return True
