@@ -52,15 +52,21 @@ def kept(vpn: str, before: Sequence[str] = ()) -> Iterator[KeptTunnel]:
         process.communicate()  # it ends with its standard input
 
 
-def main(word: str) -> None:
-    """Serve until standard input ends."""
+@contextmanager
+def tunnel(word: str, spec: LabSpec) -> Iterator[Session]:
+    """A tunnel that is up on a lab of its own."""
     vpn = registry.create(registry.parse(word))
     with ExitStack() as stack:
-        lab = stack.enter_context(NetnsLab(new_run_id(), LabSpec(cpus=CPUS)))
+        lab = stack.enter_context(NetnsLab(new_run_id(), spec))
         stack.callback(vpn.stop, lab)
         vpn.prepare(lab)
         vpn.bring_up()
-        session = open_session(stack, lab, vpn, lab.path)
+        yield open_session(stack, lab, vpn, lab.path)
+
+
+def main(word: str) -> None:
+    """Serve until standard input ends."""
+    with tunnel(word, LabSpec(cpus=CPUS)) as session:
         for line in sys.stdin:
             print(_figure(session, line.strip()), flush=True)
 

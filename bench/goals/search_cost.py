@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import ClassVar
 
 from bench.bounds import RatioAtLeast
 from bench.goal import ROUNDS, Samples, alternate
-from culvert.labs.netns.lab import NetnsLab
+from bench.kept_tunnel import tunnel
 from culvert.labs.witness import View
 from culvert.measurements.streams.tcp_load import TcpLoad, TcpStreams
 from culvert.measurements.tcp.tcp import SAMPLE_ONE_IN
-from culvert.run.trials.paths import open_session
-from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 from culvert.trial.outside import Outside
 from culvert.trial.session import Session
-from culvert.vpns import registry
 
 VPN = "wireguard/go"
 SECONDS = 2
@@ -33,15 +29,8 @@ class _SearchCost(RatioAtLeast):
 
     def measure(self) -> Samples:
         """In one tunnel."""
-        vpn = registry.create(registry.parse(VPN))
-        with ExitStack() as stack:
-            spec = LabSpec(link=LinkSpec(offloads=self.offloads))
-            lab = stack.enter_context(NetnsLab(new_run_id(), spec))
-            stack.callback(vpn.stop, lab)
-            vpn.prepare(lab)
-            vpn.bring_up()
-            session = open_session(stack, lab, vpn, lab.path)
-            sampled = Outside(lab, vpn.outer_flow, session.ends, canary=b"")
+        with tunnel(VPN, LabSpec(link=LinkSpec(offloads=self.offloads))) as session:
+            sampled = Outside(session.lab, session.vpn.outer_flow, session.ends, canary=b"")
             return alternate(
                 lambda: _goodput_bps(session, session.outside),
                 lambda: _goodput_bps(session, sampled),

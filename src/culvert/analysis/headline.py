@@ -79,7 +79,8 @@ class Winner:
 
     The best median among those that are not significantly worse than any other. ``level_with`` do
     not differ significantly from it; ``undecided`` cannot: there are too few repetitions.
-    ``against`` has the column's decision on each other comparable contender.
+    ``against`` has the column's decision on each other comparable contender. All three begin with
+    the next best median.
     """
 
     vpn: str
@@ -90,6 +91,11 @@ class Winner:
     ranks: Mapping[str, Rank]
     """The range of ranks of each contender."""
     against: Mapping[str, Paired]
+
+    @property
+    def certain(self) -> bool:
+        """Whether it is shown to be better than each of the others."""
+        return not self.level_with and not self.undecided
 
 
 @dataclass(frozen=True)

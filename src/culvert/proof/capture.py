@@ -82,8 +82,7 @@ def _searched(captured: Captured) -> str:
     """All packets of the link, in thousands, where a sample of them is captured."""
     if captured.searched is None:
         return _looked_at(captured)
-    by = captured.seen_by.replace("captured", "searched").replace("recorded", "searched")
-    return f"{captured.searched.packets:,} packets {by}{_lost(captured)}"
+    return f"{captured.searched.packets:,} packets {captured.searched_by}{_lost(captured)}"
 
 
 def _capture_sees(captured: Captured, where: str) -> Check:

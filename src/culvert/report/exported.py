@@ -27,10 +27,11 @@ def exported(journal: Journal) -> pl.DataFrame:
     """Columns: EXPORTED_SCHEMA. Raises JournalError."""
     rows, trials, run = journal.rows(), journal.trials(checks_until=0), journal.run()
     labels = Labels(rows)
+    run_id = checksum((run["digest"], run["seed"], run["started_at"]))[:_RUN_DIGITS]
     added = [
         (
             row["trial"],
-            checksum((run["digest"], run["seed"], run["started_at"]))[:_RUN_DIGITS],
+            run_id,
             labels.cell(row["condition"], row["measurement"], row["parameters"]),
             row["started_at"],
             *_of_evidence(row["evidence"]),

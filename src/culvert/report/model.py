@@ -23,10 +23,11 @@ from culvert.analysis.pooling import pooling, single_values
 from culvert.analysis.status import StatusCounts, counts_by_vpn, status_counts
 from culvert.analysis.summary import summarise_observed
 from culvert.journal.columns import HISTOGRAMS_SCHEMA, ROWS_SCHEMA, TRIALS_SCHEMA, Schema
+from culvert.journal.marks import Mark, marks_of
 from culvert.journal.readers.tables import foreign_tables
 from culvert.report.claims import Claims, claims_of
 from culvert.report.labels import Labels
-from culvert.report.leaves import at
+from culvert.report.leaves import at, evidence
 from culvert.report.palette import colours, shapes
 from culvert.report.run_info import RunInfo
 
@@ -111,6 +112,16 @@ class Data:
     def threads(self) -> pl.DataFrame:
         """The busiest three of each cell, as ``analysis.cpu``."""
         return busiest_threads(self.rows, most=3)
+
+    @cached_property
+    def marks(self) -> dict[int, tuple[Mark, ...]]:
+        """What disturbed each trial that counts, if anything did."""
+        counting = self.trials.filter(pl.col("status") == "ok")
+        found = {
+            int(trial): marks_of(evidence(text))
+            for trial, text in counting.select("trial", "evidence").iter_rows()
+        }
+        return {trial: marks for trial, marks in found.items() if marks}
 
     # Charts do not need these: figures are being drawn while they are computed.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from culvert.analysis.column import Paired
 from culvert.analysis.headline import Answer, Estimate, Headline, Question, Winner
@@ -93,9 +93,15 @@ class FigureText:
 
     main: str
     interval: str
+    undecided: bool = False
+
+    @property
+    def ends(self) -> str:
+        """The interval, with its mark."""
+        return f"{self.interval} {UNDECIDED}" if self.undecided else self.interval
 
     def __str__(self) -> str:
-        return f"{self.main} {self.interval}".rstrip()
+        return f"{self.main} {self.ends}".rstrip()
 
 
 _UNIT = re.compile(r"(?<=\d) (?=(?:[kMG]?bit/s|[mµn]?s|s/GB|%)(?:\W|$))")
@@ -142,14 +148,14 @@ def marked(figure: FigureText, effect: Estimate, none: float) -> FigureText:
     low, high = effect.low, effect.high
     if effect.distinguishable or low is None or high is None or low <= none <= high:
         return figure
-    return FigureText(figure.main, f"{figure.interval} {UNDECIDED}")
+    return replace(figure, undecided=True)
 
 
-def joined(parts: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
+def joined(parts: Sequence[str], last: str = "and") -> str:
+    """``a``, ``a and b``, ``a, b and c``; ``last`` may be another word."""
     if len(parts) < 2:
         return "".join(parts)
-    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return f"{', '.join(parts[:-1])} {last} {parts[-1]}"
 
 
 def question_scale(headline: Headline, question: Question) -> Scale:

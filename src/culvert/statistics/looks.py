@@ -9,6 +9,8 @@ from itertools import count
 
 import numpy as np
 
+from culvert.statistics.order_statistics import widest
+
 _POINTS = 301
 """Of the sum's distribution; with twice as many no level changes in its third digit."""
 
@@ -91,7 +93,7 @@ class Looks:
     def fewest(self) -> int:
         """The least number of repetitions whose signs can show a difference at its level, and whose
         range covers the median as often as stated: 6 without a rule."""
-        return next(n for n in count(2) if 2 * 0.5**n <= self.level(n))
+        return next(n for n in count(2) if 1 - widest(n) <= self.level(n))
 
     def reaching(self) -> Looks:
         """The same without the looks that come too early for any method that takes signs alone.
@@ -103,7 +105,7 @@ class Looks:
             return self
         last = max(self.first, min(self.last or MOST_LOOKS, MOST_LOOKS))
         possible = (
-            n for n in range(self.first, last + 1) if 2 * 0.5**n <= _spent(n, last, self.alpha)
+            n for n in range(self.first, last + 1) if 1 - widest(n) <= _spent(n, last, self.alpha)
         )
         first = next(possible, last)
         return replace(self, first=first, silent=first if first > self.first else 0)

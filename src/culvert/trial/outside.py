@@ -96,7 +96,10 @@ class _ByCapture(Capture):
 
     def end(self) -> Captured:
         captured = parse(Captured, self.task.stop())
-        return captured.model_copy(update={"seen_by": f"captured on node {self.node}"})
+        where = f"on node {self.node}"
+        return captured.model_copy(
+            update={"seen_by": f"captured {where}", "searched_by": f"searched {where}"}
+        )
 
 
 @dataclass
@@ -115,7 +118,9 @@ class _ByWire(Capture):
             captured = parse(Captured, self.read(self.file))
         finally:
             self.file.unlink()
-        return captured.model_copy(update={"seen_by": "recorded by the wire"})
+        return captured.model_copy(
+            update={"seen_by": "recorded by the wire", "searched_by": "searched by the wire"}
+        )
 
 
 class Outside:

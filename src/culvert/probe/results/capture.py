@@ -94,7 +94,8 @@ class Captured(Result):
     """Packets that were not captured because the buffer or the recording was full."""
     recorded: list[RecordedPacket] = []
     seen_by: str = "captured"
-    """What captured the packets, and where, as a participle for messages."""
+    searched_by: str = "searched"
+    """What captured the packets, and searched them, and where, as participles for messages."""
 
     @property
     def searched_packets(self) -> int:

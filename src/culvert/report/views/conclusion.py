@@ -35,11 +35,11 @@ def conclusion(data: Data) -> list[Conclusion]:
             if winner is None or winner.contenders < 2 or not question.column.superlative:
                 continue
             title = f"{_lower(question.column.superlative)}{where}"
-            if winner.level_with or winner.undecided:
-                still_open.append(f"{title}: {_candidates(winner)}")
-            else:
+            if winner.certain:
                 figures = kept_together(_first_and_next(headline, question, winner))
                 decided.append(f"{title}: {figures}")
+            else:
+                still_open.append(f"{title}: {_candidates(winner)}")
     found = [
         Conclusion("Decided", tuple(decided), ERROR_RATE),
         Conclusion("Not decided yet", tuple(still_open)),
@@ -57,20 +57,15 @@ def _candidates(winner: Winner) -> str:
     maybe = [vpn for vpn in others if winner.ranks[vpn].best == 1]
     if len(maybe) + 1 == winner.contenders:
         return f"any of the {winner.contenders}"
-    return joined([winner.vpn, *maybe]).replace(" and ", " or ")
+    return joined([winner.vpn, *maybe], "or")
 
 
 def _first_and_next(headline: Headline, question: Question, winner: Winner) -> str:
     """``wireguard/go (412 Mbit/s), before openvpn (280 Mbit/s)``."""
-    figures = {
-        vpn: headline.answers[vpn, question.key].absolute
-        for vpn in winner.ranks
-        if vpn != winner.vpn
-    }
-    sign = -1 if question.more_is_better else 1
-    second = min(figures, key=lambda vpn: (sign * figures[vpn].value, vpn))
+    second = next(iter(winner.against))
     scale = question_scale(headline, question)
     first, following = (
-        scale.text(one.value, one.low, one.high) for one in (winner.absolute, figures[second])
+        scale.text(one.value, one.low, one.high)
+        for one in (winner.absolute, headline.answers[second, question.key].absolute)
     )
     return f"{winner.vpn} ({first}), before {second} ({following})"

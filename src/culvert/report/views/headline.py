@@ -13,7 +13,6 @@ from culvert.report.model import Data
 from culvert.report.numbers import Scale
 from culvert.report.sentences import (
     NO_DIFFERENCE,
-    UNDECIDED,
     UNDECIDED_MEANS,
     FigureText,
     difference,
@@ -48,6 +47,8 @@ class HeadlineCell:
 
     main: str
     interval: str
+    undecided: bool
+    """Whether the interval is marked so."""
     below: str
     bar: Bar | None
     badge: str
@@ -129,7 +130,7 @@ def _headline(data: Data, headline: Headline, versions: Mapping[str, str]) -> He
             colour=data.colours[winner.vpn],
             value=_value(winner.absolute, scales[question.key]),
             standing=standing(winner),
-            certain=not winner.level_with and not winner.undecided,
+            certain=winner.certain,
         )
         for question in headline.questions
         if question.column.superlative
@@ -147,8 +148,8 @@ def _headline(data: Data, headline: Headline, versions: Mapping[str, str]) -> He
     columns = tuple(
         (question.title, _column_note(data, question)) for question in headline.questions
     )
-    marked_so = any(cell.interval.endswith(UNDECIDED) for row in rows for cell in row.cells if cell)
-    note = UNDECIDED_MEANS if marked_so else ""
+    undecided = any(cell.undecided for row in rows for cell in row.cells if cell)
+    note = UNDECIDED_MEANS if undecided else ""
     return HeadlineView(headline.condition, columns, rows, winners, note, verdicts)
 
 
@@ -192,7 +193,8 @@ def _cell(headline: Headline, question: Question, vpn: str, scale: Scale) -> Hea
     winner = headline.winners.get(question.key)
     return HeadlineCell(
         main=figure.main,
-        interval=figure.interval,
+        interval=figure.ends,
+        undecided=figure.undecided,
         below=below,
         bar=_bar(headline, question, answer),
         badge=_badge(winner, vpn),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -10,8 +11,7 @@ import polars as pl
 from culvert.analysis.declared import headline_metrics, title_of
 from culvert.analysis.observations import CELL, METRIC
 from culvert.analysis.summary import summarise_observed
-from culvert.journal.marks import Disturber, Mark, marks_of
-from culvert.report.leaves import evidence
+from culvert.journal.marks import Disturber
 from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import Scale, scale_for
 
@@ -23,7 +23,6 @@ _KEYS = [*CELL, *METRIC]
 def surroundings_table(data: Data) -> FigureTable:
     """A row for each of ``headline_metrics`` in each such cell: medians with their intervals, as in
     the headline, and how many trials they are of."""
-    marks = marks_by_trial(data)
     shown = pl.DataFrame(
         sorted(headline_metrics()),
         schema={"measurement": pl.String, "metric": pl.String},
@@ -32,7 +31,7 @@ def surroundings_table(data: Data) -> FigureTable:
     of_cells = data.observed.filter(pl.col("labels") == "{}").join(
         shown, on=["measurement", "metric"]
     )
-    marked = pl.col("trial").is_in(list(marks))
+    marked = pl.col("trial").is_in(list(data.marks))
     disturbed = of_cells.filter(marked).group_by(_KEYS, maintain_order=True).agg("trial")
     quiet = of_cells.filter(~marked).join(disturbed, on=_KEYS, how="semi", nulls_equal=True)
     without = _by_key(summarise_observed(quiet, looks=data.columns.design.looks))
@@ -40,7 +39,7 @@ def surroundings_table(data: Data) -> FigureTable:
     rows = []
     for *key, trials in disturbed.iter_rows():
         place = tuple(key)
-        by = [frozenset(mark.by for mark in marks[trial]) for trial in trials]
+        by = [frozenset(mark.by for mark in data.marks[trial]) for trial in trials]
         rows.append(_row(data, every[place], without.get(place), by))
     return FigureTable(_COLUMNS, "lllrrrl", tuple(rows))
 
@@ -48,18 +47,16 @@ def surroundings_table(data: Data) -> FigureTable:
 def disturbance(data: Data) -> str:
     """How many of the trials that count were disturbed, by what, and how much at most; empty if
     none was."""
-    counting = set(data.trials.filter(pl.col("status") == "ok")["trial"])
-    marked = {trial: marks for trial, marks in marks_by_trial(data).items() if trial in counting}
-    if not marked:
+    if not data.marks:
         return ""
     values: dict[Disturber, list[float]] = {}
-    for mark in (mark for marks in marked.values() for mark in marks):
+    for mark in chain.from_iterable(data.marks.values()):
         values.setdefault(mark.by, []).append(mark.value)
     causes = [
         f"{_CAUSES[by].format(max(found))} (in {len(found)})"
         for by, found in sorted(values.items(), key=lambda item: -len(item[1]))
     ]
-    return f"{len(marked)} of {len(counting)} trials were disturbed: {', '.join(causes)}"
+    return f"{len(data.marks)} of {data.counts.ok} trials were disturbed: {', '.join(causes)}"
 
 
 _CAUSES: Mapping[Disturber, str] = {
@@ -71,15 +68,6 @@ _CAUSES: Mapping[Disturber, str] = {
     Disturber.RUN: "up to {:.0f} other runs of Culvert",
 }
 """By kind of mark: the largest value, in words."""
-
-
-def marks_by_trial(data: Data) -> dict[int, tuple[Mark, ...]]:
-    """The marks of each marked trial."""
-    found = {
-        int(trial): marks_of(evidence(text))
-        for trial, text in data.trials.select("trial", "evidence").iter_rows()
-    }
-    return {trial: marks for trial, marks in found.items() if marks}
 
 
 def _by_key(summary: pl.DataFrame) -> dict[tuple[str, ...], dict[str, Any]]:

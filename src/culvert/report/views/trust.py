@@ -14,7 +14,7 @@ from culvert.report.leaves import at, evidence, find
 from culvert.report.model import Data
 from culvert.report.views.delivered import decided_per_super_packet
 from culvert.report.views.made import OWN_DAY, days_apart, stopped_early
-from culvert.report.views.surroundings import disturbance, marks_by_trial
+from culvert.report.views.surroundings import disturbance
 from culvert.report.views.underlay import slowed_down
 
 MANY = 0.1
@@ -67,7 +67,7 @@ def trust(data: Data) -> Trust:
     if left:
         title = f"All traffic that counts proved {_where(data)}"
         detail += f"; {left} of {counts.total} trials do not count and contribute no figure"
-    disturbed = len(marks_by_trial(data))
+    disturbed = len(data.marks)
     if disturbed >= MANY * counts.ok:
         title += f"; {disturbed / counts.ok:.0%} of the trials were disturbed"
     level = "mixed" if max(left / counts.total, disturbed / counts.ok) >= MANY else "good"

@@ -82,8 +82,7 @@ def examine(
         life = Life(make_vpn(), lab, probes, findings)
         with witnessed(lab, story) as witness:
             try:
-                with outside(lab) as capture:
-                    life.live(witness, capture)
+                life.live(witness, outside(lab, probes[lab.a.name]))
                 life.stop_twice()
                 life.look_for_remains(before)
             finally:

@@ -56,12 +56,10 @@ class UnderlayLook(ABC):
         )
 
 
-@contextmanager
-def outside(lab: Lab) -> Iterator[UnderlayLook]:
-    """The wire's recording if the link is a wire, otherwise a capture on node a."""
+def outside(lab: Lab, probe: Probe) -> UnderlayLook:
+    """The wire's recording if the link is a wire, otherwise a capture by the probe on node a."""
     witness = lab.witness(lab.a)
-    with Probe(lab.a) as probe:
-        yield _Capture(lab.a, probe) if witness is None else _Recording(lab.a, probe, witness)
+    return _Capture(lab.a, probe) if witness is None else _Recording(lab.a, probe, witness)
 
 
 @contextmanager
