@@ -341,6 +341,11 @@ def test_a_wire_that_stands_still_is_late(lab: LabFactory) -> None:
         process._signal(signal.SIGCONT)
         for _ in range(20):
             far.recv(10)
+    wait_until(
+        lambda: pair.wires[0].statistics().a_to_b.delivered_packets == 20 or None,
+        what="the count of the packet that arrived last",
+        deadline_s=5,
+    )
     (fault,) = pair.faults()
     assert " of 20 packets left the wire late" in fault
     assert fault.endswith("a to b")

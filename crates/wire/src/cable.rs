@@ -127,7 +127,7 @@ impl Cable {
 
     /// Start a recording of that name at these points of both directions; it replaces an existing
     /// one.
-    pub fn record(&self, name: &str, limits: Limits, points: [Point; 2]) {
+    pub fn record(&self, name: &str, limits: &Limits, points: [Point; 2]) {
         self.forget(name);
         for (line, point) in self.lines.iter().zip(points) {
             match point {

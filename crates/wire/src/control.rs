@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::cable::Plan;
 use crate::endpoint::Endpoint;
 use crate::failure::{Failure, Kind};
-use crate::record::{Limits, Marks, Point};
+use crate::record::{Limits, Marks, Point, Protocol};
 use crate::requested::Requested;
 use crate::tap::{MTU_RANGE, Offloads};
 
@@ -50,6 +50,7 @@ pub enum Command {
         #[serde(default = "all")]
         sample_one_in: u32,
         marks: Option<Marks>,
+        flow: Option<Vec<Protocol>>,
         #[serde(default = "default_ring_bytes")]
         ring_bytes: usize,
         #[serde(default = "default_packet_bytes")]
@@ -174,6 +175,7 @@ pub fn limits(
     packet_bytes: usize,
     sample_one_in: u32,
     marks: Option<Marks>,
+    flow: Option<Vec<Protocol>>,
 ) -> Result<Limits, String> {
     if !(1 << 16..=LARGEST_RING_BYTES).contains(&ring_bytes) {
         return Err(format!(
@@ -191,6 +193,7 @@ pub fn limits(
         packet_bytes,
         sample_one_in,
         marks,
+        flow,
     })
 }
 
@@ -277,6 +280,7 @@ mod tests {
                 b_to_a: Point::Delivered,
                 sample_one_in: 1,
                 marks: None,
+                flow: None,
                 ring_bytes: 64 << 20,
                 packet_bytes: 65_535
             })

@@ -10,13 +10,16 @@ Only a wire is one. It observes packets between the nodes, independently of thei
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 RING_BYTES = 64 << 20
 """Memory of a recording for each direction."""
+
+Protocols = Sequence[tuple[int, frozenset[int]]]
+"""IP protocols of a flow, each with its ports at either end; none: all."""
 
 
 class View(StrEnum):
@@ -51,11 +54,12 @@ class Witness(ABC):
         packet_bytes: int,
         sample_one_in: int,
         marks: Mapping[str, int] | None = None,
+        flow: Protocols | None = None,
     ) -> None:
         """Start a recording: ``packet_bytes`` of each packet (without its Ethernet header), of a
         random one in ``sample_one_in`` packets. With ``marks`` all packets are searched: one that
-        has eight bytes in a row with these ``bits`` under the ``mask`` is recorded whole. A
-        recording of that name is replaced."""
+        has eight bytes in a row with these ``bits`` under the ``mask`` is recorded whole, and with
+        a ``flow`` one that is not of it. A recording of that name is replaced."""
 
     @abstractmethod
     def save(self, name: str, path: Path) -> None:

@@ -159,11 +159,11 @@ def _nothing_beside(captured: Captured, where: str, corruption: float) -> Check:
     VPN restarts, counts as the tunnel's: it quotes ciphertext, and is searched for the canary
     too."""
     count = captured.other.packets
-    excused = _corrupted(captured, corruption)
+    excused = _corrupted(captured.searched_packets, corruption)
     return Check(
         f"nothing beside the tunnel ({where})",
         count <= excused,
-        f"{count} packets do not belong to the tunnel"
+        f"{count} of {_searched(captured)} do not belong to the tunnel"
         + (f", such as {captured.other.examples[0]}" if captured.other.examples else ""),
         "find the other sender on the underlay; a route may bypass the tunnel",
         {
@@ -174,10 +174,10 @@ def _nothing_beside(captured: Captured, where: str, corruption: float) -> Check:
     )
 
 
-def _corrupted(captured: Captured, corruption: float) -> float:
+def _corrupted(packets: int, corruption: float) -> float:
     """At most so many packets of the tunnel may look like another's, for a flipped bit in a
     header."""
-    return 2 * corruption * captured.packets + (3 if corruption else 0)
+    return 2 * corruption * packets + (3 if corruption else 0)
 
 
 def _one_by_one(vpn: Vpn, captured: Captured, where: str, corruption: float) -> list[Check]:
@@ -188,7 +188,7 @@ def _one_by_one(vpn: Vpn, captured: Captured, where: str, corruption: float) -> 
     """
     flow = vpn.outer_flow
     declared = flow is not None and flow.declares_messages
-    excused = _corrupted(captured, corruption)
+    excused = _corrupted(captured.packets, corruption)
     strangers, structured = captured.strangers, captured.structured
     handshakes = [
         each

@@ -150,7 +150,8 @@ class Outside:
     def begin(self, name: str, view: View, *, sample_one_in: int = 1, **kept: int) -> Capture:
         """Begin to capture packets at that node's end of the link.
 
-        All packets are searched for the canary; a random one in ``sample_one_in`` is captured.
+        Captured are a random packet in ``sample_one_in``, and all that have the canary or are not
+        the tunnel's.
         ``kept`` are ``record``, ``snaplen_record`` and ``marked_run`` of a ``capture`` request. A
         capture contains packets that the node sends and that arrive there. For packets that the
         other end sends, if the kernel shows decrypted packets, see ``begin_all_sent``.
@@ -166,6 +167,7 @@ class Outside:
             packet_bytes=RECORDED_BYTES if sample_one_in == 1 else OF_A_SAMPLE,
             sample_one_in=sample_one_in,
             marks=SHARED_BITS if self._canary else None,
+            flow=None if self._flow is None else tuple(self._flow.protocols()),
         )
         return _ByWire(
             witness,

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 pub(super) const LOAD_WORD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
 pub(super) const LOAD_HALF_BEHIND: u16 = (libc::BPF_LD | libc::BPF_H | libc::BPF_IND) as u16;
+pub(super) const LOAD_HALF: u16 = (libc::BPF_LD | libc::BPF_H | libc::BPF_ABS) as u16;
 pub(super) const LOAD_BYTE: u16 = (libc::BPF_LD | libc::BPF_B | libc::BPF_ABS) as u16;
 pub(super) const LOAD_LENGTH: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_LEN) as u16;
 pub(super) const LOAD_HEADER_LENGTH: u16 = (libc::BPF_LDX | libc::BPF_B | libc::BPF_MSH) as u16;
@@ -16,6 +17,7 @@ pub(super) const MASK: u16 = (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u1
 pub(super) const MODULO: u16 = (libc::BPF_ALU | libc::BPF_MOD | libc::BPF_K) as u16;
 pub(super) const JUMP: u16 = (libc::BPF_JMP | libc::BPF_JA) as u16;
 pub(super) const JUMP_IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+pub(super) const JUMP_IF_ANY: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
 pub(super) const JUMP_IF_GREATER: u16 = (libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K) as u16;
 pub(super) const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
@@ -43,13 +45,23 @@ pub enum Direction {
     Out,
 }
 
-/// Passes packets that go the wanted way: of those a random one in `sample_one_in`, and each in which
-/// the search finds something.
-pub fn program(
-    direction: Direction,
-    sample_one_in: u32,
-    search: Option<&Search>,
-) -> Vec<sock_filter> {
+/// What a sample has beside its random packets.
+#[derive(Debug, Clone, Default)]
+pub struct Look {
+    /// Passes packets, or falls through.
+    pub outsiders: Vec<sock_filter>,
+    pub search: Option<Search>,
+}
+
+impl Look {
+    pub fn is_nothing(&self) -> bool {
+        self.outsiders.is_empty() && self.search.is_none()
+    }
+}
+
+/// Passes packets that go the wanted way: of those a random one in `sample_one_in`, and each that the
+/// look finds.
+pub fn program(direction: Direction, sample_one_in: u32, look: &Look) -> Vec<sock_filter> {
     // Each test drops the packet or falls through to the next.
     let mut program = match direction {
         Direction::Both => vec![],
@@ -65,13 +77,14 @@ pub fn program(
         ],
     };
     if sample_one_in > 1 {
+        program.extend(&look.outsiders);
         program.extend([
             step(LOAD_WORD, AD_RANDOM, 0, 0),
             step(MODULO, sample_one_in, 0, 0),
             step(JUMP_IF_EQUAL, 0, 0, 1),
             step(RETURN, WHOLE, 0, 0),
         ]);
-        match search {
+        match &look.search {
             Some(search) => program.extend(search.program()),
             None => program.push(step(RETURN, 0, 0, 0)),
         }
@@ -189,7 +202,8 @@ mod tests {
                         random,
                         ..Given::default()
                     };
-                    let passes = |direction| passes(&program(direction, sample, None), &given);
+                    let passes =
+                        |direction| passes(&program(direction, sample, &Look::default()), &given);
                     assert_eq!(passes(Direction::Both), chosen);
                     assert_eq!(passes(Direction::Out), chosen && outgoing);
                     assert_eq!(passes(Direction::In), chosen && !outgoing);

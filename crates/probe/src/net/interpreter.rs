@@ -39,6 +39,7 @@ fn run(program: &[sock_filter], packet: &Given<'_>) -> Option<u32> {
                 accumulator = if packet.outgoing { 4 } else { 0 }
             }
             LOAD_WORD => accumulator = load(step.k, 4)?,
+            LOAD_HALF => accumulator = load(step.k, 2)?,
             LOAD_BYTE => accumulator = load(step.k, 1)?,
             LOAD_HALF_BEHIND => accumulator = load(index + step.k, 2)?,
             LOAD_HEADER_LENGTH => index = (load(step.k, 1)? & 0x0f) * 4,
@@ -48,6 +49,7 @@ fn run(program: &[sock_filter], packet: &Given<'_>) -> Option<u32> {
             JUMP => at += step.k as usize,
             JUMP_IF_EQUAL => at += goes_on(accumulator == step.k),
             JUMP_IF_GREATER => at += goes_on(accumulator > step.k),
+            JUMP_IF_ANY => at += goes_on(accumulator & step.k != 0),
             RETURN => return Some(step.k),
             other => panic!("{other}"),
         }

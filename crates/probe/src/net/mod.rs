@@ -10,6 +10,7 @@ pub mod icmp;
 #[cfg(test)]
 pub(crate) mod interpreter;
 pub mod netlink;
+pub mod outsiders;
 pub mod packet_socket;
 pub mod receive_batch;
 pub mod reflect_batch;

@@ -1,7 +1,7 @@
 //! A socket that sees the packets of an interface (packet(7)), from the network layer on.
 
 use crate::failure::{Failure, during};
-use crate::net::filter::{self, Direction};
+use crate::net::filter::{self, Direction, Look};
 use crate::net::netlink::Link;
 use crate::net::search::Search;
 use crate::net::socket;
@@ -62,36 +62,34 @@ impl PacketSocket {
             // Cheaper than the filter, which does the same on kernels before 4.20.
             let _ = socket::set_int(&socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, 1);
         }
-        set_filter(&socket, &filter::program(direction, 1, None))
+        set_filter(&socket, &filter::program(direction, 1, &Look::default()))
             .map_err(during(format!("{what}: filter")))?;
         bind(&socket, link.index).map_err(during(what))?;
         Ok(PacketSocket::with_room(socket, snaplen))
     }
 
-    /// From now on the kernel queues a random packet in `sample_one_in`.
-    pub fn thin_out(&self, direction: Direction, sample_one_in: u32) -> Result<(), Failure> {
-        let program = filter::program(direction, sample_one_in, None);
-        set_filter(&self.socket, &program).map_err(during("capture: filter"))
-    }
-
-    /// The same, but all packets are searched: also those in which something is found are queued.
-    /// Kernels limit the memory of a filter (`net.core.optmem_max`): returns the search that found
+    /// From now on the kernel queues a random packet in `sample_one_in`, and each that the look finds.
+    /// Kernels limit the memory of a filter (`net.core.optmem_max`): returns the look that found
     /// room.
-    pub fn search(
+    pub fn thin_out(
         &self,
         direction: Direction,
         sample_one_in: u32,
-        mut search: Search,
-    ) -> Result<Search, Failure> {
+        mut look: Look,
+    ) -> Result<Look, Failure> {
         loop {
-            let program = filter::program(direction, sample_one_in, Some(&search));
-            match set_filter(&self.socket, &program) {
-                Ok(()) => return Ok(search),
-                Err(error) => match search.coarser() {
-                    Some(coarser) if error.raw_os_error() == Some(libc::ENOMEM) => search = coarser,
-                    _ => return Err(Failure::io("capture: filter", &error)),
-                },
+            let error = match set_filter(
+                &self.socket,
+                &filter::program(direction, sample_one_in, &look),
+            ) {
+                Ok(()) => return Ok(look),
+                Err(error) => error,
+            };
+            let coarser = look.search.as_ref().and_then(Search::coarser);
+            if coarser.is_none() || error.raw_os_error() != Some(libc::ENOMEM) {
+                return Err(Failure::io("capture: filter", &error));
             }
+            look.search = coarser;
         }
     }
 

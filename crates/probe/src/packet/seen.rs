@@ -4,6 +4,7 @@ use super::message::Message;
 use super::syn::announced_mss;
 use etherparse::{LaxNetSlice, LaxSlicedPacket};
 use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 const ETHERTYPE_IPV4: u16 = 0x0800;
@@ -226,6 +227,35 @@ impl Flow {
             return Some(self);
         }
         self.also.iter().find_map(|flow| flow.part_with(seen))
+    }
+}
+
+/// Ports of a protocol, at either end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ports {
+    All,
+    Some(BTreeSet<u16>),
+}
+
+impl Flow {
+    /// Its protocols and those of the others, each once.
+    pub fn protocols(&self) -> Vec<(u8, Ports)> {
+        let mut found = BTreeMap::new();
+        self.add_to(&mut found);
+        found.into_iter().collect()
+    }
+
+    fn add_to(&self, found: &mut BTreeMap<u8, Ports>) {
+        let known = found
+            .entry(self.protocol)
+            .or_insert_with(|| Ports::Some(BTreeSet::new()));
+        match known {
+            Ports::Some(ports) if !self.ports.is_empty() => ports.extend(&self.ports),
+            _ => *known = Ports::All,
+        }
+        for flow in &self.also {
+            flow.add_to(found);
+        }
     }
 }
 

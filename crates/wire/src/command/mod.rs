@@ -27,7 +27,7 @@ pub fn one(args: &CableArgs) -> Result<(), Failure> {
     let signals = signals()?;
     let cable = Cable::connect(plan)?;
     if let Some(limits) = recording {
-        cable.record(ONLY_RECORDING, limits, [Point::Delivered; 2]);
+        cable.record(ONLY_RECORDING, &limits, [Point::Delivered; 2]);
     }
     let live = io::stdout().is_terminal().then(|| Live::new(args));
     let mut service = Service::new(BTreeMap::from([(ONLY.to_string(), cable)]), live);

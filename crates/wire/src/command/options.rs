@@ -111,7 +111,7 @@ impl CableArgs {
         let Some(path) = &self.record else {
             return Ok(None);
         };
-        let limits = control::limits(self.record_bytes, 65_535, 1, None).map_err(|why| {
+        let limits = control::limits(self.record_bytes, 65_535, 1, None, None).map_err(|why| {
             Failure::new(Kind::Usage, "--record-bytes", why, "choose another size")
         })?;
         // checked now, not after the recording

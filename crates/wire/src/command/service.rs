@@ -198,13 +198,14 @@ impl Service {
                 packet_bytes,
                 sample_one_in,
                 marks,
+                flow,
             } => {
-                let limits = control::limits(ring_bytes, packet_bytes, sample_one_in, marks)
+                let limits = control::limits(ring_bytes, packet_bytes, sample_one_in, marks, flow)
                     .map_err(|why| {
                         Failure::new(Kind::Usage, "record", why, "choose another number")
                     })?;
                 self.cable(cable)?
-                    .record(&recording, limits, [a_to_b, b_to_a]);
+                    .record(&recording, &limits, [a_to_b, b_to_a]);
                 Ok(("record", None))
             }
             Command::StopRecording { cable, recording } => {

@@ -8,6 +8,7 @@
 //! Several recordings can run at once, each with its own limits.
 
 mod file;
+mod flow;
 mod marks;
 mod ring;
 
@@ -21,6 +22,7 @@ use serde::Deserialize;
 
 use crate::chance::Chance;
 pub use file::{Interface, save};
+pub use flow::Protocol;
 pub use marks::Marks;
 pub use ring::Limits;
 use ring::Ring;
@@ -69,9 +71,9 @@ impl Tape {
     }
 
     /// Start anew, with an empty ring.
-    pub fn start(&self, name: &str, limits: Limits) {
+    pub fn start(&self, name: &str, limits: &Limits) {
         let recording = Recording {
-            ring: Ring::new(limits, self.chance),
+            ring: Ring::new(limits.clone(), self.chance),
             running: true,
         };
         let mut recordings = self.recordings();
@@ -169,6 +171,7 @@ mod tests {
             packet_bytes,
             sample_one_in: 1,
             marks: None,
+            flow: None,
         };
         let pass = |byte| {
             tape.record(0..2, &mut Vec::new(), |packet, out| {
@@ -177,9 +180,9 @@ mod tests {
             });
         };
         pass(1);
-        tape.start("short", limits(2));
+        tape.start("short", &limits(2));
         pass(2);
-        tape.start("long", limits(9));
+        tape.start("long", &limits(9));
         pass(3);
         assert!(tape.stop("short"));
         pass(4);

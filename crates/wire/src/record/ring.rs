@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::flow::{self, Protocol};
 use super::marks::Marks;
 use crate::chance::{Chance, Purpose};
 
@@ -11,11 +12,11 @@ const HEAD_BYTES: usize = 16;
 /// A sample begins behind so many packets: of a few it might hold none.
 const ALL_OF_THE_FIRST: u64 = 256;
 
-/// A search ends with so many packets found: they stay, so their number is limited.
-const ENOUGH_MARKED: usize = 1000;
+/// A look ends with so many packets found: they stay, so their number is limited.
+const ENOUGH_FOUND: usize = 1000;
 
 /// What to keep.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of the ring.
     pub ring_bytes: usize,
@@ -25,6 +26,22 @@ pub struct Limits {
     pub sample_one_in: u32,
     /// All packets with these are kept whole, whatever the sample.
     pub marks: Option<Marks>,
+    /// And all that are not of this flow.
+    pub flow: Option<Vec<Protocol>>,
+}
+
+impl Limits {
+    fn looks(&self) -> bool {
+        self.marks.is_some() || self.flow.is_some()
+    }
+
+    fn stands_out(&self, packet: &[u8]) -> bool {
+        self.marks.is_some_and(|marks| marks.are_in(packet))
+            || self
+                .flow
+                .as_ref()
+                .is_some_and(|flow| !flow::has(flow, packet))
+    }
 }
 
 #[derive(Debug)]
@@ -36,7 +53,7 @@ pub struct Ring {
     passed: u64,
     packets: u64,
     /// Never overwritten.
-    marked: Vec<Recorded>,
+    found: Vec<Recorded>,
     /// Packets that were overwritten.
     pub forgotten: u64,
 }
@@ -61,7 +78,7 @@ impl Ring {
             chance,
             passed: 0,
             packets: 0,
-            marked: Vec::new(),
+            found: Vec::new(),
             forgotten: 0,
         }
     }
@@ -77,19 +94,18 @@ impl Ring {
 
     /// Whether it looks at packets that are not of the sample as well.
     pub fn searches(&self) -> bool {
-        self.limits.marks.is_some() && self.marked.len() < ENOUGH_MARKED
+        self.limits.looks() && self.found.len() < ENOUGH_FOUND
     }
 
     /// Packets that were searched; None if not all that have passed.
     pub fn searched(&self) -> Option<u64> {
-        self.searches().then_some(self.passed)
+        (self.limits.marks.is_some() && self.searches()).then_some(self.passed)
     }
 
-    /// Keep a packet of the sample, or with marks.
+    /// Keep a packet of the sample, or one that stands out.
     pub fn take(&mut self, at_ns: u64, packet: &[u8], drawn: bool) {
-        let marks = self.limits.marks.filter(|_| self.searches());
-        if marks.is_some_and(|marks| marks.are_in(packet)) {
-            self.marked.push(Recorded {
+        if self.searches() && self.limits.stands_out(packet) {
+            self.found.push(Recorded {
                 at_ns,
                 length: packet.len() as u32,
                 bytes: packet.to_vec(),
@@ -100,14 +116,14 @@ impl Ring {
     }
 
     fn push(&mut self, at_ns: u64, packet: &[u8]) {
-        let limits = self.limits;
-        let kept = &packet[..packet.len().min(limits.packet_bytes)];
+        let ring_bytes = self.limits.ring_bytes;
+        let kept = &packet[..packet.len().min(self.limits.packet_bytes)];
         let needed = HEAD_BYTES + kept.len();
-        if needed > limits.ring_bytes {
+        if needed > ring_bytes {
             self.forgotten += 1;
             return;
         }
-        while self.bytes.len() + needed > limits.ring_bytes {
+        while self.bytes.len() + needed > ring_bytes {
             let oldest = HEAD_BYTES + self.kept_bytes_at(0);
             self.bytes.drain(..oldest);
             self.packets -= 1;
@@ -131,7 +147,7 @@ impl Ring {
         u32::from_ne_bytes(field) as usize
     }
 
-    /// From the oldest to the newest, and behind them those with marks.
+    /// From the oldest to the newest, and behind them those that stand out.
     pub fn read(&self) -> Vec<Recorded> {
         let take = |at: usize, bytes: usize| -> Vec<u8> {
             self.bytes.range(at..at + bytes).copied().collect()
@@ -147,7 +163,7 @@ impl Ring {
             });
             at += HEAD_BYTES + kept;
         }
-        packets.extend(self.marked.iter().cloned());
+        packets.extend(self.found.iter().cloned());
         packets
     }
 }
@@ -163,6 +179,7 @@ mod tests {
             packet_bytes,
             sample_one_in,
             marks: None,
+            flow: None,
         };
         Ring::new(limits, Chance::new(1, 2))
     }
@@ -213,6 +230,7 @@ mod tests {
                     mask: 0xf0,
                     bits: 0xa0,
                 }),
+                flow: None,
             },
             Chance::new(1, 2),
         );
@@ -232,10 +250,40 @@ mod tests {
             Some((700, &clear))
         );
         assert!(kept.len() < 41);
-        for at_ns in 0..2 * ENOUGH_MARKED as u64 {
+        for at_ns in 0..2 * ENOUGH_FOUND as u64 {
             pass(at_ns, &clear);
         }
         assert_eq!(ring.searched(), None);
-        assert_eq!(ring.marked.len(), ENOUGH_MARKED);
+        assert_eq!(ring.found.len(), ENOUGH_FOUND);
+    }
+
+    #[test]
+    fn packets_that_are_not_of_the_flow_are_kept_whatever_the_sample() {
+        let mut ring = Ring::new(
+            Limits {
+                ring_bytes: 100_000,
+                packet_bytes: 10,
+                sample_one_in: 64,
+                marks: None,
+                flow: Some(vec![Protocol {
+                    protocol: 17,
+                    ports: vec![51820],
+                }]),
+            },
+            Chance::new(1, 2),
+        );
+        let packet = |port: u16| {
+            let head = [&[0; 12][..], &[8, 0, 0x45, 0, 0, 60, 0, 0, 0, 0, 64, 17]].concat();
+            [head, vec![0; 10], port.to_be_bytes().to_vec(), vec![0; 40]].concat()
+        };
+        for at_ns in 0..5000 {
+            let drawn = ring.draws();
+            let port = if at_ns % 1000 == 700 { 53 } else { 51820 };
+            ring.take(at_ns, &packet(port), drawn);
+        }
+        let times: Vec<u64> = ring.found.iter().map(|one| one.at_ns).collect();
+        assert_eq!(times, [700, 1700, 2700, 3700, 4700]);
+        assert_eq!(ring.found[0].bytes, packet(53));
+        assert_eq!(ring.searched(), None);
     }
 }

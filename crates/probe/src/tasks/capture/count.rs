@@ -48,9 +48,9 @@ impl<'a> Capture<'a> {
         self.marks.as_ref()
     }
 
-    /// Packets with a mark.
-    pub fn marked(&self) -> u64 {
-        self.evidence.canary_hits
+    /// Packets with a mark, or not of the tunnel.
+    pub fn found(&self) -> u64 {
+        self.evidence.canary_hits.max(self.evidence.other.packets)
     }
 
     pub fn count(&mut self, packet: &Captured<'_>) {

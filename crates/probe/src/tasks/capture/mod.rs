@@ -8,8 +8,9 @@ mod recording;
 use crate::clock;
 use crate::context::{Context, Started};
 use crate::failure::{Failure, during};
-use crate::net::filter::Direction;
+use crate::net::filter::{Direction, Look};
 use crate::net::netlink::{Link, links};
+use crate::net::outsiders::outsiders;
 use crate::net::packet_socket::PacketSocket;
 use crate::net::search::Search;
 use crate::packet::scope::Scope;
@@ -32,8 +33,8 @@ const GATHER_NS: u64 = 2_000_000;
 
 /// A sample begins behind so many packets: of a few it might hold none.
 const ALL_OF_THE_FIRST: u64 = 256;
-/// A search ends with so many packets found: to copy more of them proves nothing more.
-const ENOUGH_MARKED: u64 = 1000;
+/// A look ends with so many packets found: to copy more of them proves nothing more.
+const ENOUGH_FOUND: u64 = 1000;
 /// Bytes of a packet of a usual link, for what is stated of a search.
 const USUAL_LENGTH: u32 = 1500;
 
@@ -65,8 +66,8 @@ pub struct Parameters {
     snaplen_record: usize,
     /// Bytes of canaries in a row in each packet that carries some; without it those of long packets.
     marked_run: Option<u32>,
-    /// 1: all packets; N: behind the first a random one in N, chosen by the kernel, and each with
-    /// marks: the kernel searches all.
+    /// 1: all packets; N: behind the first a random one in N, chosen by the kernel, and each that has
+    /// marks or is not the tunnel's: the kernel looks at all.
     #[serde(default = "all")]
     sample_one_in: u32,
     #[serde(default = "both")]
@@ -126,11 +127,14 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Evidence, Failu
     take_all(&mut capture, &mut socket, deadline_ns)?;
     let drops = socket.kernel_drops()?;
     let searched = match phase {
-        Phase::Searched(search) => Some(Searched {
+        Phase::Sample(Look {
+            search: Some(search),
+            ..
+        }) => Some(Searched {
             packets: passed_since(&before, parameters.direction)?.max(capture.packets()),
             least_bytes: search.finds(USUAL_LENGTH),
         }),
-        Phase::All | Phase::Sampled => None,
+        Phase::All | Phase::Sample(_) => None,
     };
     Ok(capture.finish(drops, clock::seconds_since(started_ns), searched))
 }
@@ -138,9 +142,8 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Evidence, Failu
 /// What the kernel queues.
 enum Phase {
     All,
-    /// A sample, and each packet that may have marks.
-    Searched(Search),
-    Sampled,
+    /// A sample, and each packet that the look finds.
+    Sample(Look),
 }
 
 impl Phase {
@@ -151,22 +154,29 @@ impl Phase {
         socket: &PacketSocket,
     ) -> Result<Phase, Failure> {
         let (direction, one_in) = (parameters.direction, parameters.sample_one_in);
-        let found_enough = capture.marked() >= ENOUGH_MARKED;
-        match (self, capture.marks()) {
-            (Phase::All, _) if one_in == 1 || capture.packets() < ALL_OF_THE_FIRST => {
-                Ok(Phase::All)
+        let look = match self {
+            Phase::All if one_in == 1 || capture.packets() < ALL_OF_THE_FIRST => return Ok(self),
+            Phase::All if capture.found() < ENOUGH_FOUND => look(parameters, capture),
+            Phase::Sample(ref look) if look.is_nothing() || capture.found() < ENOUGH_FOUND => {
+                return Ok(self);
             }
-            (Phase::All, Some(marks)) if !found_enough => {
-                let search = Search::new(marks, parameters.marked_run);
-                Ok(Phase::Searched(socket.search(direction, one_in, search)?))
-            }
-            (Phase::Searched(search), _) if !found_enough => Ok(Phase::Searched(search)),
-            (Phase::Sampled, _) => Ok(Phase::Sampled),
-            _ => {
-                socket.thin_out(direction, one_in)?;
-                Ok(Phase::Sampled)
-            }
-        }
+            Phase::All | Phase::Sample(_) => Look::default(),
+        };
+        socket.thin_out(direction, one_in, look).map(Phase::Sample)
+    }
+}
+
+/// For packets that are not the tunnel's, and for marks. What the kernel decrypted arrives beside
+/// the tunnel.
+fn look(parameters: &Parameters, capture: &Capture<'_>) -> Look {
+    let shows_decrypted = parameters.decrypted_inward && parameters.direction != Direction::Out;
+    let flow = parameters.flow.as_ref().filter(|_| !shows_decrypted);
+    let scope = parameters.scope.as_ref();
+    Look {
+        outsiders: flow.map_or(Vec::new(), |flow| outsiders(flow, scope)),
+        search: capture
+            .marks()
+            .map(|marks| Search::new(marks, parameters.marked_run)),
     }
 }
 

@@ -11,7 +11,7 @@ from culvert.labs.link import veth
 from culvert.labs.link.wire.counts import Statistics
 from culvert.labs.link.wire.program import ANSWER_DEADLINE_S, START_DEADLINE_S, WireProgram
 from culvert.labs.namespace.interfaces import index_of
-from culvert.labs.witness import RING_BYTES
+from culvert.labs.witness import RING_BYTES, Protocols
 from culvert.topology.link.impairment import OneWay
 from culvert.topology.link.spec import LinkSpec
 from culvert.waiting import wait_until
@@ -91,10 +91,11 @@ class Wire:
         packet_bytes: int = 65_535,
         sample_one_in: int = 1,
         marks: Mapping[str, int] | None = None,
+        flow: Protocols | None = None,
     ) -> None:
         """Start a recording of the newest ``ring_bytes`` of each direction: ``packet_bytes`` of
         each frame, of a random one in ``sample_one_in`` packets; all of each frame with ``marks``
-        (see ``Witness.record``)."""
+        or beside the ``flow`` (see ``Witness.record``)."""
         self._ask(
             "record",
             recording=name,
@@ -104,6 +105,7 @@ class Wire:
             packet_bytes=packet_bytes,
             sample_one_in=sample_one_in,
             marks=marks,
+            flow=flow and [{"protocol": each, "ports": sorted(ports)} for each, ports in flow],
         )
 
     def stop_recording(self, name: str = "") -> None:

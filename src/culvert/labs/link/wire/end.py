@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from culvert.labs.link.wire.cable import Point, Wire
-from culvert.labs.witness import Handed, View, Witness
+from culvert.labs.witness import Handed, Protocols, View, Witness
 
 ETHERNET_HEADER = 14
 POINTS: dict[View, tuple[Point, Point]] = {
@@ -32,6 +32,7 @@ class WireEnd(Witness):
         packet_bytes: int,
         sample_one_in: int,
         marks: Mapping[str, int] | None = None,
+        flow: Protocols | None = None,
     ) -> None:
         here, there = POINTS[view]
         self._wire.record(
@@ -41,6 +42,7 @@ class WireEnd(Witness):
             packet_bytes=packet_bytes + ETHERNET_HEADER,
             sample_one_in=sample_one_in,
             marks=marks,
+            flow=flow,
         )
 
     def save(self, name: str, path: Path) -> None:
