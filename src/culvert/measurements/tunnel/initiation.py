@@ -22,7 +22,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from culvert.errors import NotPossible
+from culvert.errors import NotPossible, ProbeError, VpnError
 from culvert.labs.process import Process
 from culvert.labs.witness import View
 from culvert.measurements.base import BaseParameters, Measurement
@@ -40,6 +40,7 @@ from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.units import DurationS
 from culvert.vpns.base import Vpn
+from culvert.vpns.facts import log_tail
 
 RECORDED_PACKETS = 50_000
 RECORDED_BYTES = 64
@@ -174,7 +175,10 @@ class _Cycle:
         answer.ready()
         self.begun_ns = session.source.monotonic_ns()
         start.begin(session)
-        found = parse(FirstAnswer, answer.result(deadline_s + SLACK_S))
+        try:
+            found = parse(FirstAnswer, answer.result(deadline_s + SLACK_S))
+        except ProbeError as error:
+            raise _no_answer(session, error) from error
         self.processes = [use for each in start.started(session) if (use := _used(each))]
         captured = capture.end()
         echo.stop()
@@ -247,6 +251,17 @@ class _Cycle:
             "the tunnel was still up, or traffic reaches the inner address around it: check that "
             "the driver's drop() or leave() ends it at both ends, and the routes",
         )
+
+
+def _no_answer(session: Session, error: ProbeError) -> VpnError:
+    """With the ends of the programs' logs: they are removed with the lab."""
+    ends = (session.source, session.target)
+    logs = [
+        f"; {process.name} on node {node.name}{log_tail(process).lstrip(';')}"
+        for node in ends
+        for process in session.vpn.processes[node.name]
+    ]
+    return VpnError(session.vpn.id, f"{error.what}: {error.why}{''.join(logs)}", error.remedy)
 
 
 def _common_times(cycles: Sequence[_Cycle]) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Any
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
-from culvert.vpns.authoring import Node
+from culvert.vpns.authoring import Node, log_tail
 
 CLIENT = "ssh"
 PORT = 2222
@@ -95,12 +95,13 @@ class Console:
         end = time.monotonic() + _REPLY_DEADLINE_S
         seen = b""
         while not seen.endswith(_PROMPT):
-            try:
+            received: bytes | None = None
+            with suppress(Empty):
                 received = self._received.get(timeout=max(0.0, end - time.monotonic()))
-            except Empty:
-                received = b""
             if not received:
+                code = self._process.returncode()
                 self.close()
-                raise ConnectionResetError("Nebula's console ended or does not answer")
+                ended = "does not answer" if received is None else f"ended with code {code}"
+                raise ConnectionResetError(f"Nebula's console {ended}{log_tail(self._process)}")
             seen += received
         return seen.removesuffix(_PROMPT).decode(errors="replace").replace("\r\n", "\n")
