@@ -52,7 +52,7 @@ class Nebula(MeshVpn):
     device = DEVICE
     port = PORT
     messages = outer.MESSAGES
-    up_deadline_s = 15.0
+    up_deadline_s = 30.0
     on_demand = True
     rekey_deadline_s = 30.0
     """It looks at a tunnel every 5 s or, after a test packet, 10 s (connection_manager.go)."""
