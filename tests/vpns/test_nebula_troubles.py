@@ -224,6 +224,6 @@ def test_a_program_that_is_dead_has_no_route(lab: LabFactory) -> None:
     vpn.bring_up()
     vpn.crash(made.b)
     for request in (vpn.determine_route, vpn.drop):
-        with pytest.raises(VpnError, match="node b: Nebula's console (ended|does not)"):
+        with pytest.raises(VpnError, match=r"node b: Nebula's console (ended|does not)"):
             request(made.path)
     vpn.stop(made)
