@@ -14,6 +14,7 @@ from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 from tests.here import HERE
+from tests.quiet import quiet
 from tests.run.cells import value, vpn
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
@@ -42,7 +43,7 @@ def test_wireguard() -> None:
     contestant = vpn("wireguard/go")
     if missing := contestant.missing(HERE):
         pytest.skip(missing[0].remedy)
-    finding = search_on("wireguard/go", None)
+    finding = quiet(lambda: search_on("wireguard/go", None), unmarked=True)
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert finding.evidence.proved
     assert value(finding, "packet_size_bytes") == 1420
