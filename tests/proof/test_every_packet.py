@@ -33,7 +33,7 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
 """,
     "noise in a datagram": """
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-    sender.sendto(bytes(random.Random(1).randbytes(1300)), (to, 40_000))
+    sender.sendto(random.Random(1).randbytes(1300), (to, 40_000))
 """,
     "a segment of TCP": """
 with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sender:

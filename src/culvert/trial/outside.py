@@ -151,10 +151,10 @@ class Outside:
         """Begin to capture packets at that node's end of the link.
 
         Captured are a random packet in ``sample_one_in``, and all that have the canary or are not
-        the tunnel's.
-        ``kept`` are ``record``, ``snaplen_record`` and ``marked_run`` of a ``capture`` request. A
-        capture contains packets that the node sends and that arrive there. For packets that the
-        other end sends, if the kernel shows decrypted packets, see ``begin_all_sent``.
+        the tunnel's. ``kept`` are ``record``, ``snaplen_record`` and ``marked_run`` of a
+        ``capture`` request. A capture contains packets that the node sends and that arrive there.
+        For packets that the other end sends, if the kernel shows decrypted packets, see
+        ``begin_all_sent``.
         """
         witness = self.witness(name)
         if witness is None:

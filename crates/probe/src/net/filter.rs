@@ -26,15 +26,14 @@ pub(super) const AD_PACKET_TYPE: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_PKTTYPE)
 pub(super) const AD_RANDOM: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_RANDOM) as u32;
 pub(super) const WHOLE: u32 = u32::MAX;
 
-const IPV4: u32 = 0x0800;
+pub(super) const IPV4: u32 = 0x0800;
 const TCP: u32 = 6;
 /// Offsets in an IPv4 header.
-const PROTOCOL: u32 = 9;
-const SOURCE: u32 = 12;
-const DESTINATION: u32 = 16;
+pub(super) const PROTOCOL: u32 = 9;
+/// Of the source and the destination.
+pub(super) const ADDRESSES: [u32; 2] = [12, 16];
 /// Offsets behind it.
-const SOURCE_PORT: u32 = 0;
-const DESTINATION_PORT: u32 = 2;
+pub(super) const PORTS: [u32; 2] = [0, 2];
 
 /// Which way packets go, as seen from the node of the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -102,8 +101,9 @@ pub fn beside(scope: &Scope) -> Vec<sock_filter> {
         step(JUMP_IF_EQUAL, IPV4, 1, 0),
         step(RETURN, WHOLE, 0, 0),
     ];
-    program.extend(unless_in(&scope.among, SOURCE));
-    program.extend(unless_in(&scope.among, DESTINATION));
+    for address in ADDRESSES {
+        program.extend(unless_in(&scope.among, address, step(RETURN, WHOLE, 0, 0)));
+    }
     program.extend([
         step(LOAD_BYTE, PROTOCOL, 0, 0),
         step(JUMP_IF_EQUAL, TCP, 1, 0),
@@ -114,9 +114,9 @@ pub fn beside(scope: &Scope) -> Vec<sock_filter> {
         let [(_, one), (_, other)] = connection.0;
         for (from, to) in [(one, other), (other, one)] {
             program.extend([
-                step(LOAD_HALF_BEHIND, SOURCE_PORT, 0, 0),
+                step(LOAD_HALF_BEHIND, PORTS[0], 0, 0),
                 step(JUMP_IF_EQUAL, u32::from(from), 0, 3),
-                step(LOAD_HALF_BEHIND, DESTINATION_PORT, 0, 0),
+                step(LOAD_HALF_BEHIND, PORTS[1], 0, 0),
                 step(JUMP_IF_EQUAL, u32::from(to), 0, 1),
                 step(RETURN, WHOLE, 0, 0),
             ]);
@@ -126,18 +126,20 @@ pub fn beside(scope: &Scope) -> Vec<sock_filter> {
     program
 }
 
-/// Passes a packet whose address at that offset is in none of the networks; else falls through.
-fn unless_in(networks: &[Network], offset: u32) -> Vec<sock_filter> {
+/// The last step is for a packet whose address at that offset is in none of the networks; others fall
+/// through.
+pub(super) fn unless_in(networks: &[Network], offset: u32, last: sock_filter) -> Vec<sock_filter> {
     let mut program = Vec::new();
     for (number, network) in networks.iter().enumerate() {
-        let behind = (networks.len() - number - 1) * 3 + 1;
+        let behind = (networks.len() - number - 1) * 4 + 1;
         program.extend([
             step(LOAD_WORD, offset, 0, 0),
             step(MASK, network.mask, 0, 0),
-            step(JUMP_IF_EQUAL, network.address, behind as u8, 0),
+            step(JUMP_IF_EQUAL, network.address, 0, 1),
+            step(JUMP, behind as u32, 0, 0),
         ]);
     }
-    program.push(step(RETURN, WHOLE, 0, 0));
+    program.push(last);
     program
 }
 
@@ -189,6 +191,26 @@ mod tests {
             ..Given::default()
         };
         assert!(passes(&program, &of_version_6));
+    }
+
+    #[test]
+    fn each_of_many_networks_is_in_the_scope() {
+        let among: Vec<String> = (0..200).map(|n| format!("10.0.{n}.0/24")).collect();
+        let scope: Scope = serde_json::from_value(serde_json::json!({ "among": among })).unwrap();
+        let program = beside(&scope);
+        let is_beside = |third: u8| {
+            let mut packet = [0; 20];
+            packet[0] = 0x45;
+            packet[12..20].copy_from_slice(&[10, 0, third, 1, 10, 0, third, 2]);
+            let given = Given {
+                bytes: &packet,
+                ethertype: IPV4,
+                ..Given::default()
+            };
+            passes(&program, &given)
+        };
+        assert!((0..200).all(|third| !is_beside(third)));
+        assert!((200..=255).all(is_beside));
     }
 
     #[test]

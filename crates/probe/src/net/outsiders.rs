@@ -2,22 +2,19 @@
 //! packets has all of the others: acknowledgements, fragments of another protocol, whatever a route
 //! let through, with or without marks.
 
-use super::filter::{AD_PROTOCOL, JUMP, JUMP_IF_EQUAL, LOAD_BYTE, LOAD_HALF, LOAD_HALF_BEHIND};
-use super::filter::{JUMP_IF_ANY, LOAD_HEADER_LENGTH, LOAD_WORD, MASK, RETURN, WHOLE, step};
-use crate::packet::scope::{Network, Scope};
-use crate::packet::seen::{Flow, Ports};
+use super::filter::{AD_PROTOCOL, ADDRESSES, IPV4, PORTS, PROTOCOL, WHOLE, step, unless_in};
+use super::filter::{JUMP, JUMP_IF_ANY, JUMP_IF_EQUAL, LOAD_BYTE, LOAD_HALF, LOAD_HALF_BEHIND};
+use super::filter::{LOAD_HEADER_LENGTH, LOAD_WORD, RETURN};
+use crate::packet::flow::{Flow, Ports};
+use crate::packet::scope::Scope;
 use libc::sock_filter;
 
-const IPV4: u32 = 0x0800;
 const IPV6: u32 = 0x86dd;
 
-/// Offsets in a header of IPv4, and behind it.
+/// Offset in a header of IPv4, and the bits there that a first fragment does not have.
 const FRAGMENT: u32 = 6;
 const LATER_FRAGMENT: u32 = 0x1fff;
-const PROTOCOL: u32 = 9;
-const ADDRESSES: [u32; 2] = [12, 16];
-const PORTS: [u32; 2] = [0, 2];
-/// In one of IPv6, and behind it.
+/// Offsets in a header of IPv6, and behind it.
 const NEXT_HEADER: u32 = 6;
 const NEXT_IS_FRAGMENT: u32 = 44;
 const PORTS_V6: [u32; 2] = [40, 42];
@@ -32,7 +29,7 @@ pub fn outsiders(flow: &Flow, scope: Option<&Scope>) -> Vec<sock_filter> {
     let protocols = flow.protocols();
     let four: Vec<_> = scope
         .into_iter()
-        .flat_map(|scope| ADDRESSES.map(|at| unless_in(&scope.among, at)))
+        .flat_map(|scope| ADDRESSES.map(|at| unless_in(&scope.among, at, step(JUMP, ONWARD, 0, 0))))
         .flatten()
         .chain(of_version_4(&protocols))
         .collect();
@@ -101,22 +98,6 @@ fn one_of(ports: &Ports, load: u16, offsets: [u32; 2]) -> Vec<sock_filter> {
         }
     }
     program.push(step(RETURN, WHOLE, 0, 0));
-    program
-}
-
-/// Goes onward with a packet whose address at that offset is in none of the networks.
-fn unless_in(networks: &[Network], offset: u32) -> Vec<sock_filter> {
-    let mut program = Vec::new();
-    for (number, network) in networks.iter().enumerate() {
-        let behind = (networks.len() - number - 1) * 4 + 1;
-        program.extend([
-            step(LOAD_WORD, offset, 0, 0),
-            step(MASK, network.mask, 0, 0),
-            step(JUMP_IF_EQUAL, network.address, 0, 1),
-            step(JUMP, behind as u32, 0, 0),
-        ]);
-    }
-    program.push(step(JUMP, ONWARD, 0, 0));
     program
 }
 

@@ -78,12 +78,9 @@ impl PacketSocket {
         mut look: Look,
     ) -> Result<Look, Failure> {
         loop {
-            let error = match set_filter(
-                &self.socket,
-                &filter::program(direction, sample_one_in, &look),
-            ) {
-                Ok(()) => return Ok(look),
-                Err(error) => error,
+            let program = filter::program(direction, sample_one_in, &look);
+            let Err(error) = set_filter(&self.socket, &program) else {
+                return Ok(look);
             };
             let coarser = look.search.as_ref().and_then(Search::coarser);
             if coarser.is_none() || error.raw_os_error() != Some(libc::ENOMEM) {

@@ -1,10 +1,7 @@
 //! Packets as a capture sees them. Whatever the bytes are, reading them does no harm.
 
-use super::message::Message;
 use super::syn::announced_mss;
 use etherparse::{LaxNetSlice, LaxSlicedPacket};
-use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 const ETHERTYPE_IPV4: u16 = 0x0800;
@@ -195,70 +192,6 @@ fn is_of_neighbours(seen: &Seen<'_>) -> bool {
         || (seen.protocol == ICMPV6 && matches!(kind, 130..=137 | 143) && !seen.later_fragment)
 }
 
-/// Which packets are meant: an IP protocol and, if it has ports, one of these at either end; and
-/// those of other flows that belong to it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Flow {
-    pub protocol: u8,
-    #[serde(default)]
-    pub ports: Vec<u16>,
-    #[serde(default)]
-    pub also: Vec<Flow>,
-    /// What its packets look like; none: any, with ciphertext behind the headers.
-    #[serde(default)]
-    pub messages: Vec<Message>,
-}
-
-impl Flow {
-    pub fn has(&self, seen: &Seen<'_>) -> bool {
-        self.part_with(seen).is_some()
-    }
-
-    /// This flow or one of the others, whichever has the packet. Later fragments have no ports;
-    /// those of the protocol are taken to be of the flow.
-    pub fn part_with(&self, seen: &Seen<'_>) -> Option<&Flow> {
-        let own = self.protocol == seen.protocol
-            && (self.ports.is_empty()
-                || seen.later_fragment
-                || self.ports.contains(&seen.source_port)
-                || self.ports.contains(&seen.destination_port));
-        if own {
-            return Some(self);
-        }
-        self.also.iter().find_map(|flow| flow.part_with(seen))
-    }
-}
-
-/// Ports of a protocol, at either end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ports {
-    All,
-    Some(BTreeSet<u16>),
-}
-
-impl Flow {
-    /// Its protocols and those of the others, each once.
-    pub fn protocols(&self) -> Vec<(u8, Ports)> {
-        let mut found = BTreeMap::new();
-        self.add_to(&mut found);
-        found.into_iter().collect()
-    }
-
-    fn add_to(&self, found: &mut BTreeMap<u8, Ports>) {
-        let known = found
-            .entry(self.protocol)
-            .or_insert_with(|| Ports::Some(BTreeSet::new()));
-        match known {
-            Ports::Some(ports) if !self.ports.is_empty() => ports.extend(&self.ports),
-            _ => *known = Ports::All,
-        }
-        for flow in &self.also {
-            flow.add_to(found);
-        }
-    }
-}
-
 /// One line for people: `198.18.0.1 > 198.18.0.2 udp 5000>6000 len 64`.
 impl std::fmt::Display for Seen<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -277,6 +210,7 @@ impl std::fmt::Display for Seen<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::flow::Flow;
     use etherparse::PacketBuilder;
     use proptest::prelude::*;
 
@@ -365,23 +299,6 @@ mod tests {
         packet[7] = 0;
         assert!(!flow(&[1]).has(&ip(&packet, packet.len())));
         assert!(flow(&[6000]).has(&ip(&packet, packet.len())));
-    }
-
-    #[test]
-    fn a_flow_can_have_several_protocols() {
-        let packet = udp(b"hello");
-        let seen = ip(&packet, packet.len());
-        let esp_and = |ports: &[u16]| Flow {
-            protocol: 50,
-            also: vec![Flow {
-                protocol: UDP,
-                ports: ports.to_vec(),
-                ..Flow::default()
-            }],
-            ..Flow::default()
-        };
-        assert!(esp_and(&[5000]).has(&seen));
-        assert!(!esp_and(&[500, 4500]).has(&seen));
     }
 
     #[test]

@@ -257,7 +257,7 @@ def _no_answer(session: Session, error: ProbeError) -> VpnError:
     """With the ends of the programs' logs: they are removed with the lab."""
     ends = (session.source, session.target)
     logs = [
-        f"; {process.name} on node {node.name}{log_tail(process).lstrip(';')}"
+        f"; {process.name} on node {node.name}{log_tail(process)}"
         for node in ends
         for process in session.vpn.processes[node.name]
     ]
