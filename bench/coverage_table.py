@@ -12,14 +12,13 @@ import numpy as np
 from bench.goals.statements import following
 from culvert.statistics.intervals import median_intervals
 from culvert.statistics.order_statistics import widest
-from culvert.statistics.sign_flips import least_p
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "statistics.md"
 BEGIN, END = "<!-- coverage: python -m bench.coverage_table -->\n", "<!-- end of coverage -->\n"
 SAMPLES = 4000
 HEAD = (
     "| trials | the range covers at most | normal | log-normal (\u03c3 0.5) | lag-1 0.3 "
-    "| lag-1 0.5 | least p of a column |\n|---|---|---|---|---|---|---|\n"
+    "| lag-1 0.5 |\n|---|---|---|---|---|---|\n"
 )
 
 
@@ -35,8 +34,7 @@ def row(n: int) -> str:
     normal, some, strong = (_covered(1 + 0.02 * one) for one in series)
     skewed = _covered(rng.lognormal(0, 0.5, (SAMPLES, n)))
     rates = " | ".join(f"{100 * rate:.1f} %" for rate in (normal, skewed, some, strong))
-    least = f"1/{round(1 / least_p(n)):,}".replace(",", "\u202f")
-    return f"| {n} | {100 * widest(n):.5g} % | {rates} | {least} |\n"
+    return f"| {n} | {100 * widest(n):.5g} % | {rates} |\n"
 
 
 def put(table: str, begin: str, end: str) -> None:

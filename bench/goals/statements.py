@@ -179,6 +179,85 @@ class FalseBestStopped(FalseBest):
             yield f"{many} VPNs", hits
 
 
+NOISES = ("normal", "skewed", "outliers", "one scatters", "all differ")
+
+
+def noisy(rng: np.random.Generator, noise: str, many: int, blocks: int) -> Array:
+    """Logarithms of equal contestants (``many``, ``blocks``), of the scale of 3 %."""
+    found = 0.03 * rng.standard_normal((many, blocks))
+    if noise == "skewed":
+        return 0.03 * rng.exponential(size=(many, blocks))
+    if noise == "outliers":
+        found += log(3) * (rng.random((many, blocks)) < 0.05)
+    elif noise == "one scatters":
+        found[0] *= 3
+    elif noise == "all differ":
+        found *= np.array([0.5, 1, 1, 2, 3])[:many, None]
+    return np.asarray(found)
+
+
+class FalseDifferences(Rate):
+    """Of equals, some found to differ, alone and beside one that does."""
+
+    name: ClassVar[str] = "false-differences"
+    studies: ClassVar[int] = 2000
+    what: ClassVar[str] = "of equal VPNs two called different, five kinds of noise, 5 to 20 blocks"
+    goal: ClassVar[str] = "at most 5 %"
+    bound: ClassVar[float] = 0.05
+
+    def cases(self) -> Iterator[tuple[str, int]]:
+        """Three and five VPNs; the last one the better by half, or equal."""
+        for noise in NOISES:
+            for many in (3, 5):
+                for blocks in (5, 7, 12, 20):
+                    rng = np.random.default_rng(blocks)
+                    for factor, which in ((1.0, "all equal"), (1.5, "all but one equal")):
+                        equal = NAMES[: many if factor == 1 else many - 1]
+                        hits = 0
+                        for _ in range(self.studies):
+                            figures = np.exp(noisy(rng, noise, many, blocks))
+                            figures[-1] *= factor
+                            pairs = decided(figures).pairs
+                            hits += any(
+                                pair.apart for names, pair in pairs.items() if {*names} <= {*equal}
+                            )
+                        yield f"{noise}, {many} VPNs, {blocks} blocks, {which}", hits
+
+
+class ColumnPower(Rate):
+    """What a column of five finds."""
+
+    name: ClassVar[str] = "column-power"
+    studies: ClassVar[int] = 2000
+    what: ClassVar[str] = "one of five VPNs better by 5 % at a scatter of 3 %, found in 12 blocks"
+    goal: ClassVar[str] = "at least 60 %"
+    bound: ClassVar[float] = 0.60
+    at_least: ClassVar[bool] = True
+    effect: ClassVar[float] = 1.05
+    blocks: ClassVar[int] = 12
+
+    def cases(self) -> Iterator[tuple[str, int]]:
+        """Against an ordinary one of the four others."""
+        rng = np.random.default_rng(self.blocks)
+        hits = 0
+        for _ in range(self.studies):
+            figures = np.exp(noisy(rng, "normal", 5, self.blocks))
+            figures[0] *= self.effect
+            hits += decided(figures).apart(*NAMES[:2])
+        yield f"{self.blocks} blocks", hits
+
+
+class LargeEffectPower(ColumnPower):
+    """The same for a large difference in the fewest blocks."""
+
+    name: ClassVar[str] = "large-effect-power"
+    what: ClassVar[str] = "one of five VPNs better by half at a scatter of 3 %, found in 5 blocks"
+    goal: ClassVar[str] = "at least 95 %"
+    bound: ClassVar[float] = 0.95
+    effect: ClassVar[float] = 1.5
+    blocks: ClassVar[int] = 5
+
+
 class PairedPower(Rate):
     """A 5 % effect at a scatter of 3 %."""
 
@@ -261,6 +340,9 @@ STATEMENTS: tuple[type[Goal], ...] = (
     FalseBest,
     FalseBestCorrelated,
     FalseBestStopped,
+    FalseDifferences,
+    ColumnPower,
+    LargeEffectPower,
     PairedPower,
     DriftAlarms,
     ToleranceAlarms,

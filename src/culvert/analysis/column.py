@@ -1,14 +1,15 @@
 """A column: one metric in one context, every contestant against every other, tested together.
 
 Card, badge, rank, pair table and ``culvert compare`` all use this decision: whether two differ has
-one answer. In blocks of random order it is the sign-flip test over blocks
-(``statistics.sign_flips``) of the logarithms, or of the values if one is not positive; else
-Holm's correction of t tests that allow for correlation (``compare.contrast``).
+one answer: Holm's correction of t tests on the logarithms, or on the values if one is not positive.
+In blocks of random order all contestants are fitted together (``statistics.moderated``), and what
+they have in common by correlation widens the errors; else each pair is a contrast of its own that
+allows for correlation (``compare.contrast``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -22,9 +23,9 @@ from culvert.analysis.design import Blocking, Design
 from culvert.analysis.line import NO_LINE, Line
 from culvert.analysis.observations import CONTEXT, METRIC
 from culvert.statistics.holm import holm
+from culvert.statistics.moderated import moderated
 from culvert.statistics.ranks import Rank, ranks_of
-from culvert.statistics.serial import shared_inflation
-from culvert.statistics.sign_flips import sign_flips
+from culvert.statistics.serial import FEWEST, shared_inflation
 from culvert.statistics.values import Array
 
 ALPHA = 0.05
@@ -37,8 +38,8 @@ class Paired:
 
     ``contrast`` is that of a minus b (of logarithms, if ``logarithmic``), None with too few trials.
     ``p_value`` is adjusted for all pairs of the column and for the looks of a rule that could end
-    the run; ``least`` is the smallest that ``n`` allows, adjusted alike. ``more`` repetitions would
-    decide, None if no practical number would.
+    the run. ``possible``: data of so many repetitions could show a difference. ``more`` repetitions
+    would decide, None if no practical number would.
     """
 
     a: str
@@ -47,7 +48,7 @@ class Paired:
     contrast: Contrast | None
     logarithmic: bool
     p_value: float
-    least: float
+    possible: bool
     level: float
     """The level of the interval: 0.95, or more if a rule could end the run."""
     more: int | None
@@ -56,11 +57,6 @@ class Paired:
     def apart(self) -> bool:
         """Whether the test shows a difference."""
         return self.p_value <= ALPHA
-
-    @property
-    def possible(self) -> bool:
-        """Whether any data of so many repetitions could show a difference."""
-        return self.least <= ALPHA
 
     @property
     def above(self) -> bool:
@@ -155,47 +151,72 @@ def column(
     if positive:
         values = np.log(values)
     place = {name: index for index, name in enumerate(names)}
-    left, right = ([place[pair[side]] for pair in pairs] for side in (0, 1))
-    if design.paired:
-        differences = values[:, left] - values[:, right]
-        contrasts = [
-            paired_contrast(one[~np.isnan(one)], cautious=design.cautious) for one in differences.T
-        ]
-        many = (~np.isnan(differences)).sum(axis=0).tolist()
-    else:
-        contrasts = [
-            unpaired_contrast(_known(values[:, b]), _known(values[:, a]))
-            for a, b in zip(left, right, strict=True)
-        ]
-        many = [
-            min(_known(values[:, a]).size, _known(values[:, b]).size)
-            for a, b in zip(left, right, strict=True)
-        ]
+    sides = [(place[a], place[b]) for a, b in pairs]
     if design.blocking is Blocking.RANDOM:
-        tested = sign_flips(differences, shared_inflation(values))
-        p_values, least = tested.p_values.tolist(), tested.least.tolist()
+        contrasts = _together(values, sides)
+    elif design.paired:
+        contrasts = [
+            paired_contrast(_known(values[:, a] - values[:, b]), cautious=True) for a, b in sides
+        ]
     else:
-        p_values = _holm(contrasts)
-        least = [0.0 if contrast is not None else 1.0 for contrast in contrasts]
+        contrasts = [
+            unpaired_contrast(_known(values[:, b]), _known(values[:, a])) for a, b in sides
+        ]
+    known = ~np.isnan(values)
+    many = [
+        int((known[:, a] & known[:, b]).sum())
+        if design.paired
+        else int(min(known[:, a].sum(), known[:, b].sum()))
+        for a, b in sides
+    ]
     return Column(
         {
-            pair: _paired(pair, contrast, positive, n, p_value, smallest, len(pairs), design)
-            for pair, contrast, n, p_value, smallest in zip(
-                pairs, contrasts, many, p_values, least, strict=True
+            pair: _paired(pair, contrast, positive, n, p_value, len(pairs), design)
+            for pair, contrast, n, p_value in zip(
+                pairs, contrasts, many, _holm(contrasts), strict=True
             )
         }
     )
+
+
+def _together(values: Array, sides: Sequence[tuple[int, int]]) -> list[Contrast | None]:
+    """The contrast of each pair of columns of ``values`` (blocks, contestants), by one fit."""
+    fit = moderated(values)
+    inflation = shared_inflation(fit.values)
+    found: list[Contrast | None] = []
+    for a, b in sides:
+        differences = _known(fit.values[:, a] - fit.values[:, b])
+        n = differences.size
+        if n < FEWEST:
+            found.append(None)
+            continue
+        variance = (fit.variances[a] + fit.variances[b]) / n * inflation
+        found.append(
+            Contrast(
+                estimate=float(differences.mean()),
+                se=float(np.sqrt(variance)),
+                df=max(n - 1.0, fit.df / inflation),
+                n=n,
+                effective=n / inflation,
+                paired=True,
+            )
+        )
+    return found
 
 
 def _known(values: Array) -> Array:
     return values[~np.isnan(values)]
 
 
-def _holm(contrasts: Iterable[Contrast | None]) -> list[float]:
-    """Adjusted over the finite p values; 1 for the others."""
-    given = list(contrasts)
-    adjusted = iter(holm([one.p_two_sided() for one in given if one is not None]))
-    return [1.0 if one is None else next(adjusted) for one in given]
+def _holm(contrasts: Sequence[Contrast | None]) -> list[float]:
+    """Adjusted p values; 1 without a contrast.
+
+    Where no value ever varies there is one chance for all pairs: that of the same few blocks.
+    """
+    known = [one for one in contrasts if one is not None]
+    p_values = [one.p_two_sided() for one in known]
+    adjusted = iter(holm(p_values) if any(one.se for one in known) else p_values)
+    return [1.0 if one is None else next(adjusted) for one in contrasts]
 
 
 def _paired(
@@ -204,7 +225,6 @@ def _paired(
     logarithmic: bool,
     n: int,
     p_value: float,
-    least: float,
     of_pairs: int,
     design: Design,
 ) -> Paired:
@@ -216,7 +236,7 @@ def _paired(
         contrast=contrast,
         logarithmic=logarithmic,
         p_value=adjusted,
-        least=looks.adjusted(least, n),
+        possible=contrast is not None and looks.level(n) > 0,
         level=1 - (looks.level(n) or ALPHA),
         more=0 if adjusted <= ALPHA else _more(contrast, n, of_pairs, design),
     )
@@ -224,8 +244,7 @@ def _paired(
 
 def _more(contrast: Contrast | None, n: int, of_pairs: int, design: Design) -> int | None:
     """Repetitions that would decide; without an estimate, the least number that could."""
-    looks = design.looks
-    enough = looks.fewest() if design.blocking is Blocking.RANDOM else 0
+    looks, enough = design.looks, design.fewest
     short = max(0, enough - n)
     if contrast is None:
         return max(1, short)

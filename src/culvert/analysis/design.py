@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from culvert.plan.precision import MIN_BLOCKS, looks_of
 from culvert.statistics.looks import ONCE, Looks
+from culvert.statistics.serial import FEWEST
 
 
 class Blocking(StrEnum):
@@ -39,6 +40,11 @@ class Design:
     def cautious(self) -> bool:
         """Whether neighbouring values of a comparison may correlate, even if too few to show it."""
         return self.blocking is not Blocking.RANDOM
+
+    @property
+    def fewest(self) -> int:
+        """The repetitions from which a comparison can show a difference."""
+        return max(FEWEST, self.looks.silent)
 
     @classmethod
     def of(cls, canonical: str, *, imported: bool = False) -> Design:

@@ -73,7 +73,7 @@ def method(outcome: CompareOutcome) -> str:
     alpha, share = _percent(outcome.alpha), _percent(outcome.tolerance)
     if outcome.in_run:
         how = (
-            "block by block, sign-flip test"
+            "block by block, moderated t tests, Holm"
             if outcome.paired
             else "as two series with Holm's correction, because no blocks pair the trials"
         )

@@ -110,9 +110,13 @@ def widening(values: Values) -> float:
     return math.sqrt(inflation(sample, 1))
 
 
-RAISED = 0.75
+RAISED = 0.85
 """An r that is too small by chance raises false alarms; with this, equals that correlate by 0.5 are
 called different in less than 8 %, at any number of blocks and where a rule ends the run."""
+
+UNKNOWN = 1.5
+"""The inflation with so few blocks that no correlation can be estimated: with it equals that
+correlate by 0.5 are called different in less than 8 % there too."""
 
 
 def shared_inflation(values: Array) -> float:
@@ -122,22 +126,24 @@ def shared_inflation(values: Array) -> float:
     is missing. What a block does to all is taken out first. All columns share one estimate r of the
     lag-1 correlation, freed of its bias (1 + 4 r) / n (Kendall, Biometrika 41, 1954) and increased
     by ``RAISED`` of its standard error 1 / sqrt(n (k - 1)). The variance that correlated values
-    have about their own mean is too small as well, which is given back.
+    have about their own mean is too small as well, which is given back. With ``FEWEST`` blocks or
+    less r is not known: ``UNKNOWN`` at least.
     """
     whole = values[~np.isnan(values).any(axis=1)]
     n = whole.shape[0]
+    least = UNKNOWN if n <= FEWEST else 1.0
     if n < FEWEST or whole.shape[1] < 2:
-        return 1.0
+        return least
     about = whole - whole.mean(axis=1, keepdims=True)
     about = about - about.mean(axis=0)
     size = np.sqrt((about**2).sum(axis=0))
     # A contestant whose trials are equal except for rounding has no correlation.
     about = about[:, size > 1e-12 * max(1.0, float(np.abs(whole).max()))]
     if not about.shape[1]:
-        return 1.0
+        return least
     about = about / np.sqrt((about**2).sum(axis=0))
     raw = float((about[1:] * about[:-1]).sum()) / about.shape[1]
     error = 1 / math.sqrt(n * max(1, about.shape[1] - 1))
     r = min(max((n * raw + 1) / (n - 4) + RAISED * error, 0.0), 0.9)
     factor = min((1 + r) / (1 - r), n / 1.5)
-    return float(factor * (1 - 1 / n) / (1 - factor / n))
+    return max(least, float(factor * (1 - 1 / n) / (1 - factor / n)))

@@ -13,7 +13,7 @@ from culvert.analysis.compare.comparison import (
     comparisons_in_run,
     comparisons_of_runs,
 )
-from culvert.analysis.compare.verdict import NO_P_PASSES, TOO_FEW_RUNS, Change
+from culvert.analysis.compare.verdict import TOO_FEW, TOO_FEW_RUNS, Change
 from culvert.analysis.observations import observations
 from tests.analysis.frames import rows
 
@@ -76,12 +76,12 @@ def test_drift_common_to_a_block_cancels_inside_a_run() -> None:
     assert (paired.change, unpaired.change) == (Change.SLOWER, Change.UNCLEAR)
 
 
-def test_five_blocks_say_that_no_p_value_can_pass() -> None:
-    before, after = _values(100, 5), _values(50, 5)
+def test_four_blocks_are_too_few() -> None:
+    before, after = _values(100, 4), _values(50, 4)
     a, b = (observations(rows({"x": side})) for side in (before, after))
     columns = Columns(observations(rows({"a": before, "b": after})))
     (found,) = comparisons_in_run(a, b, columns.of, ("a", "b"))
-    assert (found.change, found.why, found.more) == (Change.UNCLEAR, NO_P_PASSES, 1)
+    assert (found.change, found.why, found.more) == (Change.UNCLEAR, TOO_FEW, 1)
 
 
 def _runs(mean: float, deviations: Sequence[float]) -> list[pl.DataFrame]:

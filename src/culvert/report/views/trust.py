@@ -200,6 +200,6 @@ def _blocks(data: Data) -> str:
         return ""
     phrase = f"only {blocks} block{'s' if blocks > 1 else ''}, so intervals are wide or absent"
     design = data.columns.design
-    if design.blocking is Blocking.RANDOM and blocks < (needed := design.looks.fewest()):
-        return f"{phrase}, and no difference can be shown: that takes {needed} blocks"
+    if design.blocking is Blocking.RANDOM and blocks < design.fewest:
+        return f"{phrase}, and no difference can be shown: that takes {design.fewest} blocks"
     return phrase
