@@ -23,7 +23,7 @@ def test_variances_of_many_blocks_are_the_true_ones() -> None:
 
 
 def test_equal_variances_lend_what_the_others_know() -> None:
-    """Of 24 degrees of freedom each of five has a fifth, and borrows three more, in most samples."""
+    """Of 24 degrees of freedom each of five has a fifth, and borrows three more in most."""
     found = [moderated(noise(seed, 7, [1.0] * 5)) for seed in range(100)]
     assert max(one.df for one in found) == pytest.approx(24 * 4 / 5)
     assert np.median([one.df for one in found]) == pytest.approx(24 * 4 / 5)

@@ -13,7 +13,9 @@ from culvert.analysis.claims.judge import judge
 from culvert.analysis.claims.looks import looks_at_claims
 from culvert.analysis.claims.published import beside
 from culvert.analysis.claims.verdict import Judged, Lack, Verdict, joined
-from culvert.analysis.compare.contrast import paired_contrast
+from culvert.analysis.column import column
+from culvert.analysis.compare.contrast import paired_contrast, ratio_of
+from culvert.analysis.design import Design
 from culvert.analysis.line import Line
 from culvert.analysis.summary import summarise
 from culvert.study import Study
@@ -379,8 +381,56 @@ def test_a_plan_that_looks_asks_for_more_at_each_look() -> None:
 
 def test_clear_effects_are_decided_at_the_first_look() -> None:
     given = study(f"{ON}: {A} > {B}", body=UDP + LOOKS)
-    (found,) = judge(given, cell(given, {A: series(200, 5, 0.03), B: series(100, 5, 0.03)}))
+    n = Design.of(given.canonical).fewest
+    (found,) = judge(given, cell(given, {A: series(200, n, 0.03), B: series(100, n, 0.03)}))
     assert found.verdict is Verdict.SUPPORTED
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0, 10_000),
+    st.integers(3, 12),
+    st.sampled_from(["random", "listed"]),
+    st.floats(0, 0.08),
+)
+def test_which_of_two_is_above_has_the_answer_of_its_column(
+    seed: int, blocks: int, order: str, effect: float
+) -> None:
+    tests = [f"{ON}: {x} > {y}" for x, y in ((A, B), (B, A), (A, C), (C, "none"))]
+    given = study(*tests, body=UDP + f'[plan]\norder = "{order}"\n')
+    rng = np.random.default_rng(seed)
+    figures = 100 * np.exp(0.03 * rng.standard_normal((blocks, 4)) + [0, effect, 0, -effect])
+    values = dict(zip(("none", A, B, C), map(list, figures.T), strict=True))
+    in_blocks = {name: dict(enumerate(found)) for name, found in values.items()}
+    decided = column(in_blocks, Design.of(given.canonical))
+    for claim, (x, y) in zip(
+        judge(given, cell(given, values)), ((A, B), (B, A), (A, C), (C, "none")), strict=True
+    ):
+        pair = decided.between(x, y)
+        assert pair is not None
+        expected = Verdict.UNDECIDED
+        if pair.apart:
+            expected = Verdict.SUPPORTED if pair.above else Verdict.CONTRADICTED
+        assert claim.verdict is expected
+        if pair.contrast is not None:
+            assert claim.telling is not None
+            assert claim.telling.effect is not None
+            assert claim.telling.effect.value == pytest.approx(ratio_of(pair.contrast.estimate))
+
+
+@pytest.mark.parametrize("count", [5, 8])
+def test_that_one_is_above_all_is_seldom_said_of_equals(count: int) -> None:
+    """Nor that one is above another, whatever the number of such claims on one column."""
+    names = ("none", A, B, C)
+    tests = [f"{ON}: {x} > {y}" for x in names for y in names if x < y]
+    given = study(*tests)
+    rng = np.random.default_rng(count)
+    wrong = 0
+    for _ in range(TIMES):
+        figures = 100 * np.exp(0.03 * rng.standard_normal((count, 4)))
+        found = judge(given, cell(given, dict(zip(names, map(list, figures.T), strict=True))))
+        wrong += any(claim.verdict is not Verdict.UNDECIDED for claim in found)
+    assert wrong / TIMES <= 0.05 + LUCK
 
 
 def test_what_never_varies_says_truly_how_many_more_it_takes() -> None:

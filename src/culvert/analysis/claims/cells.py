@@ -86,6 +86,18 @@ class Cells:
         wider = [series for labels, series in found.items() if wanted and labels >= wanted]
         return next(iter(exact or (wider if len(wider) == 1 else ())), {})
 
+    def beside_all(
+        self, side: VpnSide, context: Context, measurement: str, metric: str
+    ) -> dict[str, Series]:
+        """The column of a side: the series of every VPN in the same cell, by VPN."""
+        _, *where = self.cell(side.vpn, context, measurement)
+        labels = frozenset(side.where.labels)
+        return {
+            vpn: found[labels]
+            for (vpn, *key), found in self._series.items()
+            if key == [*where, metric] and labels in found
+        }
+
     def cell(self, vpn: str, context: Context, measurement: str) -> Cell:
         """The cell in the rows: the study's, or the only cell of an import that matches it.
 

@@ -2,7 +2,8 @@
 
 A claim is true if all its comparisons are true in every context that it names: the p-value for it
 is the greatest of theirs (an intersection-union test), the p-value against it the least, times
-their number (Bonferroni). Holm's correction is over the claims of the study.
+their number (Bonferroni). Holm's correction is over the claims of the study, without those that a
+column answers (``analysis.column``): which of two VPNs is above has one answer in a report.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import polars as pl
 
 from culvert.analysis.claims.cells import Cells, Context, Series, matching
 from culvert.analysis.claims.looks import looks_at_claims
-from culvert.analysis.claims.relation import Sides, tested
+from culvert.analysis.claims.relation import Sides, answered, tested
 from culvert.analysis.claims.verdict import Judged, Lack, Part, Verdict, joined
+from culvert.analysis.column import Paired, column
 from culvert.analysis.declared import better_of
 from culvert.analysis.design import Design
 from culvert.analysis.line import NO_LINE, Line
@@ -58,8 +60,9 @@ def judge(
             terms = _Terms(margins[claim.id], looks, line, design)
             parts[claim.id] = tuple(_parts(test, cells, terms))
     sums = {name: _summed(found) for name, found in parts.items()}
-    family = {name: min(both) for name, both in sums.items() if both is not None}
-    adjusted = dict(zip(family, holm(list(family.values())), strict=True))
+    least = {name: min(both) for name, both in sums.items() if both is not None}
+    family = [name for name in least if not all(part.by_column for part in parts[name])]
+    adjusted = least | dict(zip(family, holm([least[name] for name in family]), strict=True))
     return [
         _judged(
             claim,
@@ -166,6 +169,22 @@ def _part(
         blocked=terms.design.paired and left == right,
         cautious=terms.design.cautious,
     )
+    pair = _column_pair(comparison, left, right, test, cells, terms)
+    if pair is not None and pair.logarithmic == sides.logarithmic:
+        sides = replace(sides, decided=pair)
+        outcome = answered(comparison, pair)
+        if outcome is not None:
+            return replace(
+                part,
+                effect=sides.effect(pair.level),
+                p_supports=outcome.p_supports,
+                p_contradicts=outcome.p_contradicts,
+                n=pair.n,
+                paired=sides.paired,
+                more=None if (drifts := sides.drifts()) else outcome.more,
+                drifts=drifts,
+                by_column=True,
+            )
     outcome = tested(comparison, sides, terms.margin, terms.looks.level(sides.n))
     if outcome is None:
         short = FEWEST - sides.n
@@ -185,6 +204,25 @@ def _part(
         more=None if drifts else outcome.more,
         drifts=drifts,
     )
+
+
+def _column_pair(
+    comparison: ClaimComparison,
+    left: Context,
+    right: Context,
+    test: ClaimTest,
+    cells: Cells,
+    terms: _Terms,
+) -> Paired | None:
+    """The column's decision on two VPNs in one cell; None for other comparisons."""
+    one, other = comparison.left, comparison.right
+    if not (isinstance(one, VpnSide) and isinstance(other, VpnSide)) or left != right:
+        return None
+    if set(one.where.labels) != set(other.where.labels):
+        return None
+    series = cells.beside_all(one, left, test.measurement, test.metric)
+    pair = column(series, terms.design, terms.line).between(one.vpn, other.vpn)
+    return pair if pair is not None and pair.contrast is not None else None
 
 
 def _best(found: Sequence[Series], better: Better) -> Series:

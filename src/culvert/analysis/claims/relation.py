@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from culvert.analysis.claims.cells import Series
 from culvert.analysis.claims.verdict import ClaimEffect
+from culvert.analysis.column import Paired
 from culvert.analysis.compare.contrast import Contrast, paired_contrast, ratio_of, unpaired_contrast
 from culvert.analysis.compare.repetitions import more_repetitions
 from culvert.statistics.trend import mann_kendall
@@ -22,7 +23,8 @@ class Sides:
     """Both sides as values in order: paired by block, or independent, or against a constant.
 
     ``logarithmic``: the contrast is of logarithms, so a ratio. ``cautious``: neighbouring pairs may
-    be alike (``paired_contrast``).
+    be alike (``paired_contrast``). ``decided``: the column that compares the two, whose contrast is
+    used then.
     """
 
     left: tuple[float, ...]
@@ -31,6 +33,7 @@ class Sides:
     constant: bool
     logarithmic: bool
     cautious: bool = False
+    decided: Paired | None = None
 
     @classmethod
     def of(
@@ -73,6 +76,9 @@ class Sides:
 
     def contrast(self, factor: float = 1.0) -> Contrast | None:
         """left - factor x right, of logarithms if ``logarithmic``; None with too few values."""
+        given = self.decided.contrast if self.decided is not None else None
+        if given is not None and (self.logarithmic or factor == 1):
+            return replace(given, estimate=given.estimate - math.log(factor))
         left, right = self._scaled(factor)
         if self.paired:
             differences = [a - b for a, b in zip(left, right, strict=True)]
@@ -112,6 +118,25 @@ class Tested:
     p_supports: float
     p_contradicts: float
     more: int | None
+
+
+def answered(comparison: ClaimComparison, pair: Paired) -> Tested | None:
+    """The column's own answer; None if the comparison requests more than which one is above.
+
+    Its p values are adjusted for all pairs of the column, and for the looks of a rule.
+    """
+    if comparison.by is not None or comparison.factor != 1:
+        return None
+    match comparison.relation:
+        case Relation.MORE | Relation.AT_LEAST:
+            supports = pair.above
+        case Relation.LESS | Relation.AT_MOST:
+            supports = not pair.above
+        case _:
+            return None
+    if supports:
+        return Tested(pair.p_value, 1.0, pair.more)
+    return Tested(1.0, pair.p_value, pair.more)
 
 
 def tested(comparison: ClaimComparison, sides: Sides, margin: float, alpha: float) -> Tested | None:

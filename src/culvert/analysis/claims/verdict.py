@@ -55,8 +55,9 @@ class Part:
     """One comparison of a claim in one context.
 
     ``p_supports`` and ``p_contradicts`` are small if the data support or contradict it; both None
-    if it could not be tested, with the reason in ``lack``. ``n`` counts blocks if the trials
-    are paired, else the trials of the shorter series. ``more`` repetitions would decide.
+    if it could not be tested, with the reason in ``lack``. ``by_column``: they are those of the
+    column that compares the two, adjusted there. ``n`` counts blocks if the trials are paired, else
+    the trials of the shorter series. ``more`` repetitions would decide.
     """
 
     text: str
@@ -69,6 +70,7 @@ class Part:
     paired: bool = False
     more: int | None = None
     drifts: bool = False
+    by_column: bool = False
     waiting: bool = False
     """Not tested yet: more trials are planned."""
     lack: Lack | None = None
