@@ -170,7 +170,7 @@ def _evidence(vpn: str, status: str, reason: str, remedy: str) -> dict[str, Any]
                 "passed": passed,
                 "detail": "the canary was in none of 2811 captured packets" if passed else reason,
                 "remedy": remedy,
-                "figures": {"packets": 2811, "canary_hits": 0 if passed else 12},
+                "figures": {"searched_packets": 2811, "canary_hits": 0 if passed else 12},
             },
             {
                 "name": "bytes on the link reconcile (a to b)",

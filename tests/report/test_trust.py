@@ -63,6 +63,12 @@ def test_between_pods_the_traffic_was_seen_on_the_nodes_interfaces() -> None:
     assert title == "All traffic proved on the interfaces of the cluster's nodes"
 
 
+def test_the_badge_counts_the_packets_that_were_searched() -> None:
+    run = small()
+    count = run.data.counts.ok
+    assert f"clear text in 0 of {2811 * count:,} packets searched" in trust(run.data).detail
+
+
 def imported(days: Mapping[str, str]) -> Run:
     """An import whose VPNs were measured on these days."""
     run = small(blocks=6)

@@ -11,6 +11,8 @@ MARKS = "marks"
 """The key in a trial's evidence."""
 HOST_LOST = "host_lost"
 """The key in the evidence of a trial whose host could not be reached (any more)."""
+SEARCHED = "searched_packets"
+"""Of a check: the packets that were searched for clear text."""
 PART = "part"
 """The key in the evidence of a trial of some paths only, those that did not need a lost host."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from culvert.journal.marks import SEARCHED
 from culvert.probe.results import Captured, Doubtful
 from culvert.trial.check import Check
 from culvert.trial.sampling import found_share
@@ -116,7 +117,7 @@ def no_clear_text(captured: Captured, where: str) -> Check:
         hits == 0,
         found if hits else f"the canary was in 0 of {_searched(captured)}",
         "the tunnel does not encrypt, or traffic bypasses it",
-        {"packets": captured.searched_packets, "canary_hits": hits},
+        {SEARCHED: captured.searched_packets, "canary_hits": hits},
     )
 
 

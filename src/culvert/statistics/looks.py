@@ -91,15 +91,15 @@ class Looks:
         return levels(self.first, last, self.alpha)[min(max(n, self.first), last) - self.first]
 
     def fewest(self) -> int:
-        """The least number of repetitions whose signs can show a difference at its level, and whose
-        range covers the median as often as stated: 6 without a rule."""
+        """The least number of repetitions whose range covers the median as often as stated: without
+        a rule 6."""
         return next(n for n in count(2) if 1 - widest(n) <= self.level(n))
 
     def reaching(self) -> Looks:
-        """The same without the looks that come too early for any method that takes signs alone.
+        """The same without the looks that come too early for an interval of order statistics.
 
-        Of n repetitions no p value of signs is below 2 * 0.5**n, and no interval of order
-        statistics covers more than the rest: what earlier looks would take goes to later ones.
+        Of n repetitions none covers more than 1 - 2 * 0.5**n: what earlier looks would take goes to
+        later ones.
         """
         if not self.first:
             return self

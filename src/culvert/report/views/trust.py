@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
 
 from culvert.analysis.design import Blocking
 from culvert.analysis.observations import BASELINE, pick
-from culvert.journal.marks import PART
+from culvert.journal.marks import PART, SEARCHED
 from culvert.labs.registry import on_this_machine, recorded_kind
 from culvert.report.leaves import at, evidence, find
 from culvert.report.model import Data
@@ -45,11 +46,12 @@ def trust(data: Data) -> Trust:
         if days_apart(data):
             phrase += f"; {OWN_DAY}"
         return Trust("mixed", "Imported: not proved by Culvert", phrase)
-    proved = partly = 0
+    proved = partly = searched = 0
     for status, text in data.trials.select("status", "evidence").iter_rows():
         of_trial = evidence(text)
         proved += status == "ok" and of_trial.get("proved") is True
         partly += bool(of_trial.get(PART))
+        searched += _searched(of_trial) if status == "ok" else 0
     without = counts.ok - proved
     if without:
         return Trust(
@@ -58,6 +60,8 @@ def trust(data: Data) -> Trust:
             f"{without} of {counts.ok} trials that count have no proof of their traffic's path",
         )
     detail = f"all {proved} trials that count have a proof of their traffic's path"
+    if searched:
+        detail += f"; clear text in 0 of {searched:,} packets searched"
     if partly:
         detail += (
             f"; {partly} of them lost a host and count for some of their paths only, "
@@ -72,6 +76,15 @@ def trust(data: Data) -> Trust:
         title += f"; {disturbed / counts.ok:.0%} of the trials were disturbed"
     level = "mixed" if max(left / counts.total, disturbed / counts.ok) >= MANY else "good"
     return Trust(level, title, detail)
+
+
+def _searched(of_trial: Mapping[str, object]) -> int:
+    """The packets of a trial's links that were searched for clear text, and had none."""
+    checks = of_trial.get("checks")
+    figures = (
+        [find(check, "figures", SEARCHED) for check in checks] if isinstance(checks, list) else []
+    )
+    return sum(count for count in figures if isinstance(count, int))
 
 
 def _where(data: Data) -> str:
