@@ -11,7 +11,7 @@ from __future__ import annotations
 from culvert.errors import NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.cpu import steering
-from culvert.topology.processors import Steering
+from culvert.topology.spec import Steering
 
 SPARED_PER_S = 50
 """The packets by which a peer's client and server find each other are few, and pass."""

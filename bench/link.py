@@ -5,7 +5,7 @@ from __future__ import annotations
 from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.runid import new_run_id
-from culvert.study.conditions.cpus import cores, split
+from culvert.study.conditions.processors import cores, split
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 

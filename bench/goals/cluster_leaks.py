@@ -11,8 +11,7 @@ from culvert.proof.cluster.judge import Protection
 from culvert.run.pods.check import Proved, check
 from culvert.run.pods.cluster import Clusters
 from culvert.run.pods.embedded import EmbeddedClusters, UnderEmbedded
-from culvert.topology.placement import Placement
-from culvert.topology.spec import LabSpec
+from culvert.topology.spec import LabSpec, Placement
 from culvert.vpns import registry
 
 VPN, NOTHING = "wireguard/go", "none"

@@ -19,7 +19,7 @@ from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.tcp.tcp import Tcp
 from culvert.run.trials.paths import open_session
 from culvert.runid import new_run_id
-from culvert.study.conditions.cpus import cores, split
+from culvert.study.conditions.processors import cores, split
 from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
 

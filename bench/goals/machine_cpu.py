@@ -38,7 +38,7 @@ from bench.link import fast_link
 from culvert.errors import NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.cpu import steering
-from culvert.topology.processors import Steering
+from culvert.topology.spec import Steering
 
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 FACTOR = 3.0

@@ -26,7 +26,7 @@ from culvert.journal.readers.naming import Naming
 from culvert.plan.stopping import StopReason, decide
 from culvert.run.importing import ImportRequest, import_files
 from culvert.statistics.values import Array
-from culvert.study.rule import StopRule
+from culvert.study.blocks import StopRule
 
 RULE = StopRule.parse("ci <= 2%")
 SHARE = 0.2

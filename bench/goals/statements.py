@@ -17,8 +17,12 @@ import numpy as np
 
 from bench.goal import Goal, Samples
 from culvert.analysis.column import Column, column
-from culvert.analysis.compare.contrast import Contrast, paired_contrast, unpaired_contrast
-from culvert.analysis.compare.run_contrast import run_contrast
+from culvert.analysis.compare.contrast import (
+    Contrast,
+    paired_contrast,
+    run_contrast,
+    unpaired_contrast,
+)
 from culvert.analysis.design import Design
 from culvert.plan.plan import Plan
 from culvert.plan.precision import PrecisionState, precision_of
@@ -26,7 +30,7 @@ from culvert.statistics.intervals import median_intervals
 from culvert.statistics.looks import Looks, levels
 from culvert.statistics.ranks import leads
 from culvert.statistics.values import Array
-from culvert.study.rule import StopRule
+from culvert.study.blocks import StopRule
 
 STUDIES = 1000
 ALPHA = 0.05

@@ -10,7 +10,7 @@ from culvert.analysis.column import Columns
 from culvert.analysis.headline import Headline, compared, medians
 from culvert.analysis.observations import observations
 from culvert.analysis.summary import summarise
-from culvert.journal.columns import ROWS_SCHEMA, TRIALS_SCHEMA
+from culvert.journal.frames import ROWS_SCHEMA, TRIALS_SCHEMA
 
 _OF_TRIALS = ("trial", "block", "vpn", "condition", "measurement", "parameters", "status", "reason")
 TRIALS = {name: TRIALS_SCHEMA[name] for name in (*_OF_TRIALS, "remedy")}

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from culvert.analysis.behaviour import COLUMNS, behaviour
-from culvert.analysis.summary import summarise
+from culvert.analysis.summary import COLUMNS, behaviour, summarise
 from tests.statistics.noise import correlated
 
 from .frames import rows

@@ -9,7 +9,7 @@ import pytest
 
 from culvert.analysis.instruments import instruments_beside
 from culvert.analysis.observations import observations
-from culvert.journal.columns import ROWS_SCHEMA
+from culvert.journal.frames import ROWS_SCHEMA
 
 
 def rows(values: dict[str, list[float]], measurement: str = "tcp") -> pl.DataFrame:

@@ -10,7 +10,7 @@ from culvert.plan.plan import Plan
 from culvert.plan.precision import PrecisionState, precision_of
 from culvert.statistics.intervals import FEWEST, Interval, Note, median_intervals
 from culvert.statistics.looks import Looks
-from culvert.study.rule import StopRule
+from culvert.study.blocks import StopRule
 from tests.analysis.series import correlated
 
 values = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False)

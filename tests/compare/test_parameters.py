@@ -6,7 +6,7 @@ import json
 
 import polars as pl
 
-from culvert.compare.parameters import with_defaults
+from culvert.compare.side import with_defaults
 
 
 def of(*cells: tuple[str, str]) -> pl.DataFrame:

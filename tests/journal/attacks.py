@@ -10,9 +10,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from culvert.journal.checksum import checksum
 from culvert.journal.codec import pack_float64
 from culvert.journal.journal import FILE, Journal
+from culvert.journal.rows import checksum
 from culvert.journal.schema import CHILDREN, ENDING, INSTALL, RUN, SESSION, TRIAL
 from tests.journal.dummies import HEAD, trial
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from culvert.errors import CulvertError, JournalError, UsageError
-from culvert.journal.columns import ROWS_SCHEMA
+from culvert.journal.frames import ROWS_SCHEMA
 from culvert.journal.journal import Journal
 from culvert.journal.record import InstallRecord, RunHead, TrialRecord
 from culvert.journal.verify import verify

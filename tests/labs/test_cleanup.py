@@ -20,9 +20,8 @@ from culvert.labs.netns.node import NetnsNode
 from culvert.machine import cgroup
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
-from culvert.topology.processors import Processors
 from culvert.topology.shapes import routed
-from culvert.topology.spec import LabSpec
+from culvert.topology.spec import LabSpec, Processors
 from tests.conftest import LabFactory
 from tests.labs.host import left_of, snapshot
 

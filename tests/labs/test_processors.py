@@ -19,8 +19,7 @@ from culvert.labs.netns.lab import NetnsLab
 from culvert.machine import cgroup
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
-from culvert.topology.processors import Processors, Steering
-from culvert.topology.spec import LabSpec
+from culvert.topology.spec import LabSpec, Processors, Steering
 from culvert.waiting import wait_until
 from tests.conftest import LabFactory
 from tests.labs.host import left_of

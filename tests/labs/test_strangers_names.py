@@ -26,8 +26,7 @@ from culvert.labs.namespace.places import (
 from culvert.labs.netns.lab import NetnsLab
 from culvert.machine import cgroup
 from culvert.runid import new_run_id
-from culvert.topology.processors import Processors
-from culvert.topology.spec import LabSpec
+from culvert.topology.spec import LabSpec, Processors
 from tests.cli import Cli
 from tests.conftest import LabFactory
 from tests.labs.host import left_of

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from culvert.plan import Cell, Plan, Schedule, StopReason, Trial
 from culvert.plan.attempts import Unplaced, next_key
 from culvert.plan.stopping import OpenClaims
-from culvert.study.rule import StopRule
+from culvert.study.blocks import StopRule
 from tests.plan.simulated import cells
 
 

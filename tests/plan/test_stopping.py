@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from culvert.plan.precision import Precision, PrecisionState, precision_of, relative_half_widths
 from culvert.plan.stopping import MIN_BLOCKS, OpenClaims, StopReason, decide
-from culvert.study.rule import StopRule
+from culvert.study.blocks import StopRule
 
 QUICK = settings(deadline=None, max_examples=50)
 FIGURES = st.lists(st.floats(1e-6, 1e12), min_size=MIN_BLOCKS, max_size=40)

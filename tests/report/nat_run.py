@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from culvert.journal.columns import HISTOGRAMS_SCHEMA, ROWS_SCHEMA, TRIALS_SCHEMA
-from culvert.topology.access import Access
+from culvert.journal.frames import HISTOGRAMS_SCHEMA, ROWS_SCHEMA, TRIALS_SCHEMA
+from culvert.topology.nat import Access
 from tests.study.dummies import parse
 
 from .synthetic import Run, make_run

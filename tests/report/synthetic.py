@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from culvert.journal.columns import HISTOGRAMS_SCHEMA, ROWS_SCHEMA, SERIES_SCHEMA, TRIALS_SCHEMA
+from culvert.journal.frames import HISTOGRAMS_SCHEMA, ROWS_SCHEMA, SERIES_SCHEMA, TRIALS_SCHEMA
 from culvert.report.model import Data, gather
 from culvert.report.run_info import RunInfo
 

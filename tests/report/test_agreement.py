@@ -14,7 +14,7 @@ from culvert.analysis.compare.verdict import Change
 from culvert.analysis.headline import Headline, Question, Winner
 from culvert.compare.outcome import compare
 from culvert.compare.side import Side
-from culvert.journal.columns import ROWS_SCHEMA, TRIALS_SCHEMA
+from culvert.journal.frames import ROWS_SCHEMA, TRIALS_SCHEMA
 from culvert.report.model import Data, gather
 from culvert.report.run_info import RunInfo
 from culvert.report.views.headline import headline_views

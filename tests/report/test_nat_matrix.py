@@ -12,7 +12,7 @@ from culvert.report.model import Data
 from culvert.report.terminal.nat_matrix import nat_text
 from culvert.report.terminal.summary import summary_of
 from culvert.report.views.nat_matrix import MatrixCell, NatMatrix, Way, nat_matrices
-from culvert.topology.access import Access
+from culvert.topology.nat import Access
 
 from .conftest import page_of
 from .nat_run import nat_run

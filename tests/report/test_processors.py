@@ -7,7 +7,7 @@ import json
 import polars as pl
 
 from culvert.report.charts.goodput import goodput_figures
-from culvert.report.views.instruments import instruments_table
+from culvert.report.views.comparisons import instruments_table
 from culvert.report.views.switches import switches_table
 from culvert.report.views.trust import limits
 from culvert.report.views.underlay import underlay_views

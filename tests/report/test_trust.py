@@ -14,9 +14,8 @@ from culvert.report.charts.latency import _ticks
 from culvert.report.numbers import Scale
 from culvert.report.tables import harmless
 from culvert.report.views import trials as trial_views
-from culvert.report.views.made import OWN_DAY
 from culvert.report.views.trials import trial_list
-from culvert.report.views.trust import limits, trust
+from culvert.report.views.trust import OWN_DAY, limits, trust
 from culvert.report.views.underlay import underlay_views, vpn_views
 
 from .conftest import page_of

@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from culvert.analysis.headline import Estimate
-from culvert.report.labels import Labels, everything, order, slug
+from culvert.report.labels import Labels, everything, order, short_version, slug
 from culvert.report.numbers import Scale, duration, grouped, percent, scale_for
 from culvert.report.palette import COST, FAMILIES, LOSS, MODES, colours, shapes
 from culvert.report.sentences import difference, joined, share, times
 from culvert.report.terminal import summary as terminal
-from culvert.report.versions import short_version
 
 from .synthetic import NASTY, Run, make_run, nasty_run
 from .truths import VPNS

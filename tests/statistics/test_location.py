@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from culvert.statistics.intervals import Note, mean_intervals
-from culvert.statistics.location import describe
+from culvert.statistics.values import describe
 
 values = st.lists(st.floats(-1e12, 1e12, allow_subnormal=False), min_size=1, max_size=20)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from culvert.statistics.median_error import middle
+from culvert.statistics.ratio import middle
 
 
 @pytest.mark.parametrize("n", [5, 6, 25])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import NotPossible
-from culvert.study.conditions.cpus import cores, split
+from culvert.study.conditions.processors import cores, split
 
 NODES = st.sampled_from([("a", "b"), ("a", "b", "router"), ("c1", "c2", "core", "gateway")])
 

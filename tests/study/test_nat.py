@@ -47,11 +47,11 @@ def test_a_condition_goes_before_the_lab() -> None:
 @pytest.mark.parametrize(
     ("wrong", "why", "remedy"),
     [
-        ('nat = "symetric"', 'line 7.*"symetric" is not a kind of NAT', "symmetric"),
-        ('nat = { a = "cone" }', '"cone" is not a kind of NAT', "full-cone"),
+        ('nat = "symetric"', 'line 7.*not "symetric"', "symmetric"),
+        ('nat = { a = "cone" }', 'not "cone"', "full-cone"),
         ('nat = { a = "symmetric", b = "symmetric" }', "for one of the nodes a and b", "node a"),
         ('nat = { router = "symmetric" }', "NAT for router", "node a"),
-        ('nat = { a = ["symmetric", "cone"] }', '"cone" is not a kind of NAT', "full-cone"),
+        ('nat = { a = ["symmetric", "cone"] }', 'not "cone"', "full-cone"),
         ('nat = { a = ["symmetric", "full-cone"] }', "several NATs in a row", "mesh"),
         ("nat = { a = [] }", "empty", "at least 1"),
         ('block_udp = ["a"]', "true or false", "block_udp = true"),

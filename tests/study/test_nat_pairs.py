@@ -6,7 +6,7 @@ import pytest
 
 from culvert.errors import StudyError
 from culvert.study.study import Study
-from culvert.topology.access import Access, access_of
+from culvert.topology.nat import Access, access_of
 from tests.study.dummies import parse
 
 STUDY = """
@@ -75,7 +75,7 @@ def test_the_journal_recalls_the_study() -> None:
     ("condition", "why", "remedy"),
     [
         ('nat_pairs = "every"', "all", ""),
-        ('nat_pairs = ["cone"]', "not a kind of access", "full-cone"),
+        ('nat_pairs = ["cone"]', "udp-blocked", "full-cone"),
         ("nat_pairs = []", "empty", "at least 1"),
         ('nat_pairs = "all"\nnat = { a = "symmetric" }', "nat_pairs sets nat", "leave nat out"),
         ('nat_pairs = "all"\nblock_udp = ["a"]', "sets block_udp", "leave block_udp out"),

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from culvert.errors import NotPossible, StudyError
 from culvert.study.conditions.processors import own_cores
 from culvert.study.study import Study
-from culvert.topology.processors import Processors, Steering
-from culvert.topology.spec import LabSpec
+from culvert.topology.spec import LabSpec, Processors, Steering
 from tests.study.dummies import CATALOGUE
 
 STUDY = """

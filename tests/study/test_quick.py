@@ -10,7 +10,7 @@ import pytest
 from bench.goals.quick_verdicts import BLOCKS, THIRD, editions, replay
 
 from culvert.analysis.design import Design
-from culvert.journal.columns import ROWS_SCHEMA
+from culvert.journal.frames import ROWS_SCHEMA
 from culvert.plan.plan import Plan
 
 GO, OPENVPN, STRONGSWAN = "wireguard/go", "openvpn/aes-256-gcm", "strongswan/esp-aes256gcm"

@@ -158,7 +158,7 @@ def test_members_of_a_study_are_members() -> None:
             "a, b, c",
         ),
         ('topology = "mesh"\nnat = { core = "symmetric" }', 7, "lab.nat", "'core'", "a, b, c"),
-        ('topology = "mesh"\nnat = { a = ["cone"] }', 7, "lab.nat.a[0]", "kind of NAT", "full-"),
+        ('topology = "mesh"\nnat = { a = ["cone"] }', 7, "lab.nat.a[0]", "symmetric", "full-"),
         ('topology = "mesh"\nnat = { a = [] }', 7, "lab.nat.a", "empty", "at least 1"),
         ('topology = "mesh"\ncpus = { z = [0] }', 7, "lab.cpus.z", 'no node "z"', "a, b, c, core"),
     ],

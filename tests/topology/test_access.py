@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from culvert.topology.access import Access, access_of
-from culvert.topology.nat import Nat
+from culvert.topology.nat import Access, Nat, access_of
 
 
 @pytest.mark.parametrize("kind", Access)

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from culvert.errors import UsageError
 from culvert.topology.graph import Path
 from culvert.topology.ip import IpVersion
-from culvert.topology.link.compose import along
 from culvert.topology.link.impairment import CLEAN, Bursts, Impairment, OneWay
 from culvert.topology.link.jitter import Jitter
-from culvert.topology.link.spec import LinkSpec
+from culvert.topology.link.spec import LinkSpec, along
 from culvert.topology.nat import Nat
 from culvert.topology.shapes import mesh, routed, star
 from culvert.topology.spec import LabSpec

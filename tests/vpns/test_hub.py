@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from culvert.journal.marks import SEARCHED
 from culvert.labs.node import Node
 from culvert.measurements.tunnel.reconnect import Reconnect
 from culvert.proof.route import ALL_BUT

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import UsageError
+from culvert.journal.marks import SEARCHED
 from culvert.measurements.acl.acl import Acl
 from culvert.measurements.mesh.convergence import Convergence
 from culvert.proof.canary import CANARY_PACKETS

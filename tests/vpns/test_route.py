@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from culvert.journal.marks import SEARCHED
 from culvert.measurements.base import Measurement
 from culvert.measurements.tunnel.idle_cost import IdleCost
 from culvert.measurements.tunnel.initiation import Initiation

@@ -17,8 +17,12 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from culvert.analysis.compare.contrast import Contrast, paired_contrast, unpaired_contrast
-from culvert.analysis.compare.repetitions import more_repetitions
+from culvert.analysis.compare.contrast import (
+    Contrast,
+    more_repetitions,
+    paired_contrast,
+    unpaired_contrast,
+)
 from culvert.analysis.design import Blocking, Design
 from culvert.analysis.line import NO_LINE, Line
 from culvert.analysis.observations import CONTEXT, METRIC

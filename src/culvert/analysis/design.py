@@ -1,4 +1,4 @@
-"""The design of a run: how its trials were made, as far as it affects comparisons."""
+"""The design of a run: how its trials were made and looked at, as far as it affects comparisons."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from enum import StrEnum
 from culvert.plan.precision import MIN_BLOCKS, looks_of
 from culvert.statistics.looks import ONCE, Looks
 from culvert.statistics.serial import FEWEST
+from culvert.study.blocks import BlocksTable, StopRule
+from culvert.study.study import Study
 
 
 class Blocking(StrEnum):
@@ -70,3 +72,17 @@ def _looks(blocks: object) -> Looks:
         least=least if isinstance(least, int) else MIN_BLOCKS,
         most=most if isinstance(most, int) else None,
     )
+
+
+def looks_at_claims(study: Study, alpha: float) -> Looks:
+    """The share of ``alpha`` for each look.
+
+    A plan that waits for claims looks after each block, from the first that can decide; other
+    plans look once.
+    """
+    blocks = study.file.plan.blocks
+    if not isinstance(blocks, BlocksTable) or blocks.until is None:
+        return Looks(alpha)
+    if not StopRule.parse(blocks.until).claims:
+        return Looks(alpha)
+    return Looks(alpha, max(FEWEST, blocks.min or FEWEST), blocks.max)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from culvert.journal.columns import ROWS_SCHEMA
+from culvert.journal.frames import ROWS_SCHEMA
 
 BASELINE = "none"
 """The id of the link without a VPN: every block has it, and all VPNs are compared with it."""

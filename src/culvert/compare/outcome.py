@@ -9,8 +9,13 @@ from fnmatch import fnmatchcase
 import polars as pl
 
 from culvert.analysis.column import Columns
-from culvert.analysis.compare.absent import Absent, absent
-from culvert.analysis.compare.comparison import Comparison, comparisons_in_run, comparisons_of_runs
+from culvert.analysis.compare.comparison import (
+    Absent,
+    Comparison,
+    absent,
+    comparisons_in_run,
+    comparisons_of_runs,
+)
 from culvert.analysis.compare.verdict import Change
 from culvert.analysis.declared import compared_metrics
 from culvert.analysis.design import Design

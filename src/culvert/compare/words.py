@@ -11,10 +11,9 @@ from culvert.analysis.compare.comparison import Comparison
 from culvert.analysis.compare.verdict import SCATTERS, Change
 from culvert.compare.outcome import CompareOutcome
 from culvert.compare.side import Side
-from culvert.report.labels import Labels
+from culvert.report.labels import Labels, short_version
 from culvert.report.numbers import decimals_for, grouped, scale_for
 from culvert.report.sentences import joined
-from culvert.report.versions import short_version
 from culvert.results import Parameters
 
 _ENOUGH = 10

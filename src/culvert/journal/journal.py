@@ -20,11 +20,17 @@ from culvert.journal import earlier, frames
 from culvert.journal.codec import json_text, now_text
 from culvert.journal.facts import run_facts
 from culvert.journal.hold import Hold
-from culvert.journal.inserting import insert_row, insert_trial
 from culvert.journal.making import make_file
 from culvert.journal.record import InstallRecord, Part, RunHead, TrialRecord
 from culvert.journal.resuming import refuse_other
-from culvert.journal.rows import child_rows, install_row, run_row, trial_row
+from culvert.journal.rows import (
+    child_rows,
+    insert_row,
+    insert_trial,
+    install_row,
+    run_row,
+    trial_row,
+)
 from culvert.journal.schema import ENDING, INSTALL, RUN, SESSION
 from culvert.journal.source import Source
 from culvert.journal.trouble import corrupt, explained, explained_making

@@ -12,12 +12,11 @@ from pathlib import Path
 
 from culvert.errors import JournalError
 from culvert.files.folder import OpenFolder, run_folder
-from culvert.journal.checksum import Row, checksum
 from culvert.journal.codec import now_text
 from culvert.journal.hold import Hold
-from culvert.journal.inserting import insert_checked, insert_trial
 from culvert.journal.journal import FILE, Journal, refuse_missing
 from culvert.journal.making import make_file
+from culvert.journal.rows import Row, checksum, insert_checked, insert_trial
 from culvert.journal.salvage import Salvage, salvage
 from culvert.journal.schema import ENDING, INSTALL, RUN, SESSION
 from culvert.journal.source import copy_with_log

@@ -1,10 +1,28 @@
-"""From records to the columns of the tables."""
+"""From records to rows in the tables, each with a checksum that is equal when written and read."""
 
 from __future__ import annotations
 
-from culvert.journal.checksum import Row
+import hashlib
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from culvert.journal.codec import json_text, pack_float64, pack_int64, utc_text
 from culvert.journal.record import InstallRecord, RunHead, TrialRecord
+from culvert.journal.schema import CHILDREN, TRIAL
+
+Row = tuple[Any, ...]
+
+
+def checksum(row: Row, children: Sequence[list[Row]] = ()) -> str:
+    """BLAKE2b, 128 bits, over a row and its child rows, table by table.
+
+    Values are None, int, float, str and bytes.
+    """
+    # repr preserves types, every bit of a float, and the limits of rows and tables. It is also the
+    # fastest way: a long run has millions of rows, and all are checked when a journal is opened.
+    content = repr((row, *children)).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def run_row(head: RunHead, started_at: str) -> Row:
@@ -89,3 +107,35 @@ def _real(value: float) -> float:
 def _text(text: str) -> str:
     """Text that UTF-8 can encode; another program's log may have lone surrogates."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def insert_row(sql: sqlite3.Connection, table: str, columns: tuple[str, ...], row: Row) -> int:
+    """Insert a row of run, session, ending or install; return its id."""
+    return insert_checked(sql, table, columns, row, checksum(row))
+
+
+def insert_trial(sql: sqlite3.Connection, row: Row, children: Mapping[str, list[Row]]) -> int:
+    """Insert a trial (columns TRIAL) and its rows of other tables (CHILDREN); return its id."""
+    digest = checksum(row, [children[table] for table in CHILDREN])
+    number = insert_checked(sql, "trial", TRIAL, row, digest)
+    for table, columns in CHILDREN.items():
+        sql.executemany(
+            _statement(table, ("trial_id", *columns)),
+            ((number, *child) for child in children[table]),
+        )
+    return number
+
+
+def insert_checked(
+    sql: sqlite3.Connection, table: str, columns: tuple[str, ...], row: Row, digest: str
+) -> int:
+    """Insert a row with a checksum that is not of this row alone; return its id."""
+    number = sql.execute(_statement(table, (*columns, "checksum")), (*row, digest)).lastrowid
+    if number is None:
+        raise AssertionError("an INSERT gives a row id")
+    return number
+
+
+def _statement(table: str, columns: tuple[str, ...]) -> str:
+    marks = ", ".join("?" for _ in columns)
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608 - constants

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from culvert.errors import JournalError
-from culvert.journal.checksum import Row, checksum
+from culvert.journal.rows import Row, checksum
 from culvert.journal.schema import CHILDREN, ENDING, INSTALL, RUN, SESSION, TRIAL
 from culvert.journal.untrusted import connect, reading_s, refuse_other_schema
 from culvert.journal.values import Unpacking, fits

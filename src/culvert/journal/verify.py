@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from culvert.errors import JournalError
-from culvert.journal.checksum import Row, checksum
 from culvert.journal.frames import refuse_packed
+from culvert.journal.rows import Row, checksum
 from culvert.journal.schema import (
     APPLICATION_ID,
     CHILDREN,

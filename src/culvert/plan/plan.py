@@ -17,10 +17,9 @@ from typing import Literal
 from culvert.plan.cells import Cell
 from culvert.plan.precision import MIN_BLOCKS, looks_of
 from culvert.statistics.looks import Looks
-from culvert.study.blocks import BlocksTable
-from culvert.study.names import BASELINE
-from culvert.study.rule import StopRule
+from culvert.study.blocks import BlocksTable, StopRule
 from culvert.study.study import Study
+from culvert.study.table import BASELINE
 
 Done = Collection[tuple[int, str]]
 """Block and cell key of every trial in the journal."""

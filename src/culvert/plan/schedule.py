@@ -9,8 +9,8 @@ from culvert.plan.attempts import to_repeat
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Done, Plan, Trial
 from culvert.plan.stopping import Decision, OpenClaims, StopReason, decide
-from culvert.study.names import BASELINE
-from culvert.study.rule import StopRule
+from culvert.study.blocks import StopRule
+from culvert.study.table import BASELINE
 
 Values = Mapping[str, Mapping[int, float]]
 """The figure of each trial that counted, by cell key and block."""

@@ -15,7 +15,7 @@ from enum import StrEnum
 
 from culvert.plan.precision import MIN_BLOCKS, Precision, PrecisionState, precision_of
 from culvert.statistics.looks import ONCE, Looks
-from culvert.study.rule import StopRule
+from culvert.study.blocks import StopRule
 
 __all__ = ["MIN_BLOCKS", "Decision", "OpenClaims", "StopReason", "decide"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from culvert.journal.checksum import checksum
-from culvert.journal.columns import ROWS_SCHEMA, Schema
+from culvert.journal.frames import ROWS_SCHEMA, Schema
 from culvert.journal.journal import Journal
 from culvert.journal.marks import marks_of
+from culvert.journal.rows import checksum
 from culvert.report.labels import Labels
 from culvert.report.leaves import evidence, find
 

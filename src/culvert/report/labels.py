@@ -12,6 +12,7 @@ from culvert.results import Parameters
 
 if TYPE_CHECKING:
     import polars as pl
+import re
 
 _ALWAYS = {"udp": ("packet_size",)}
 
@@ -80,3 +81,12 @@ def _differing(measurement: str, found: Sequence[Mapping[str, Any]]) -> tuple[st
     keys = sorted({key for values in found for key in values})
     differing = [key for key in keys if len({json.dumps(v.get(key)) for v in found}) > 1]
     return tuple(dict.fromkeys([*always, *differing]))
+
+
+_PSEUDO = re.compile(r"(v\d+\.\d+\.\d+-(?:[\w.]+\.)?\d{8})\d{6}-[0-9a-f]{12}\b.*")
+"""Go's pseudo-versions (https://go.dev/ref/mod#pseudo-versions): base, UTC time, commit."""
+
+
+def short_version(version: str) -> str:
+    """``2.6.14, package 2.6.14-0+deb12u2`` as ``2.6.14``; a Go pseudo-version up to its date."""
+    return _PSEUDO.sub(r"\1", version.partition(",")[0].strip())

@@ -22,7 +22,7 @@ from culvert.analysis.observations import observations
 from culvert.analysis.pooling import pooling, single_values
 from culvert.analysis.status import StatusCounts, counts_by_vpn, status_counts
 from culvert.analysis.summary import summarise_observed
-from culvert.journal.columns import HISTOGRAMS_SCHEMA, ROWS_SCHEMA, TRIALS_SCHEMA, Schema
+from culvert.journal.frames import HISTOGRAMS_SCHEMA, ROWS_SCHEMA, TRIALS_SCHEMA, Schema
 from culvert.journal.marks import Mark, marks_of
 from culvert.journal.readers.tables import foreign_tables
 from culvert.report.claims import Claims, claims_of

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from culvert.errors import CulvertError
+
+
+class Status(StrEnum):
+    """The result of a trial. All except OK have a reason and a remedy."""
+
+    OK = "ok"
+    INVALID = "invalid"
+    """Measured, but not proved: its figures do not count."""
+    FAILED = "failed"
+    UNSUPPORTED = "unsupported"
+
 
 MOST_FIGURE = 1e18
 """Greatest figure of any unit, and its negative the least: nanoseconds of thirty years, bits of a

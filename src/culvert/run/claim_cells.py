@@ -5,8 +5,8 @@ from __future__ import annotations
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Plan
 from culvert.study.claims.test import VpnSide
-from culvert.study.names import BASELINE
 from culvert.study.study import Study
+from culvert.study.table import BASELINE
 
 
 def cells_of_claim(study: Study, plan: Plan, claim: str) -> frozenset[str]:

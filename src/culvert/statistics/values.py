@@ -1,8 +1,9 @@
-"""The input of every statistic: a series of finite numbers, in the order of measuring."""
+"""Series as arrays, their location and their spread."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,3 +33,25 @@ def spread(values: Array) -> float:
         return 0.0
     scale = float(np.abs(values).max())
     return float(np.std(values / scale, ddof=1)) * scale
+
+
+@dataclass(frozen=True)
+class Description:
+    """In the unit of the values. ``sd`` is with n - 1; ``cv`` is sd / |mean|, None at mean 0."""
+
+    n: int
+    median: float
+    mean: float
+    sd: float | None
+    cv: float | None
+
+
+def describe(values: Values) -> Description:
+    """Number, mean, median, deviation and range. Raises ValueError for an empty series."""
+    sample = array(values)
+    if not sample.size:
+        raise ValueError("nothing to describe")
+    mean = float(sample.mean())
+    sd = spread(sample) if sample.size > 1 else None
+    cv = None if sd is None or mean == 0 else sd / abs(mean)
+    return Description(sample.size, float(np.median(sample)), mean, sd, cv)

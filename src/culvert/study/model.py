@@ -22,12 +22,11 @@ from culvert.study.claims.lacking import LackingTable
 from culvert.study.claims.published import PublishedTable
 from culvert.study.conditions.condition import ConditionTable
 from culvert.study.conditions.lab import LabTable
-from culvert.study.conditions.nat_pairs import paired
+from culvert.study.conditions.nat import paired
 from culvert.study.conditions.topology import refuse_topology, topology_of
 from culvert.study.exclude import ExcludeTable
-from culvert.study.names import Name
 from culvert.study.scale import ScaleTable
-from culvert.study.table import Table, known_keys, problem, refuse_unknown_keys
+from culvert.study.table import Name, Table, known_keys, problem, refuse_unknown_keys
 from culvert.topology.graph import Path
 
 

@@ -22,18 +22,15 @@ from culvert.study.claims.test import ClaimTest
 from culvert.study.conditions.condition import ConditionTable
 from culvert.study.conditions.impairments import DIRECTORY
 from culvert.study.conditions.processors import node_cpus, queues
-from culvert.study.conditions.topology import topology_of
-from culvert.study.conditions.underlay import underlay_of
+from culvert.study.conditions.topology import topology_of, underlay_of
 from culvert.study.exclude import excluded
 from culvert.study.model import StudyFile
-from culvert.study.names import BASELINE
 from culvert.study.parameters import Requested
 from culvert.study.problems import problems_of, study_error
 from culvert.study.reading import Reading
-from culvert.study.renames import with_new_names
 from culvert.study.shipped import find_study
-from culvert.study.table import near
-from culvert.study.toml import MOST_BYTES, read_toml
+from culvert.study.table import BASELINE, near
+from culvert.study.toml import MOST_BYTES, read_toml, with_new_names
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 
@@ -54,3 +55,27 @@ class Table(BaseModel):
     def _known_keys(cls, value: Any) -> Any:
         refuse_unknown_keys(value, known_keys(cls))
         return value
+
+
+BASELINE = "none"
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def _name(value: str) -> str:
+    if not _NAME.fullmatch(value):
+        raise problem(
+            f'"{value}" is not a name',
+            "use up to 64 letters, digits, points, dashes and underscores",
+        )
+    return value
+
+
+Name = Annotated[str, AfterValidator(_name)]
+Mtu = Annotated[int, Field(ge=576, le=65535)]
+"""Bytes of an IP packet; every IPv4 host accepts 576 (RFC 1122)."""
+
+
+def shape(value: object) -> str:
+    """The tag of a value that may be a table or a single word or number."""
+    return "table" if isinstance(value, dict | BaseModel) else "word"

@@ -17,6 +17,7 @@ packets are dropped without an answer.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import IPv4Address
@@ -106,3 +107,50 @@ def _openings(kind: Nat, side: NatSide) -> str:
     {comes_in} {arriving} @openings dnat ip to {side.private}
   }}
 """
+
+
+class Access(StrEnum):
+    """What is between a member and the internet: the kinds that a study pairs by their names, from
+    the most open one to the most closed one.
+
+    ::
+
+        kind         in front of the member
+        none         nothing
+        full-cone    one NAT of that kind (``nat``), as for the other three
+        cgnat        two in a row, its own and its provider's: both port-restricted, since RFC 6888
+                     requires endpoint-independent mapping of the provider's
+        udp-blocked  a firewall that drops UDP in both directions
+    """
+
+    NONE = "none"
+    FULL_CONE = "full-cone"
+    ADDRESS_RESTRICTED = "address-restricted"
+    PORT_RESTRICTED = "port-restricted"
+    CGNAT = "cgnat"
+    SYMMETRIC = "symmetric"
+    UDP_BLOCKED = "udp-blocked"
+
+    @property
+    def nats(self) -> tuple[Nat, ...]:
+        """The NATs in front of the member, its own first."""
+        return _NATS.get(self, ())
+
+    @property
+    def blocks_udp(self) -> bool:
+        """Whether its UDP is dropped."""
+        return self is Access.UDP_BLOCKED
+
+
+_NATS = {
+    **{Access(kind): (kind,) for kind in Nat},
+    Access.CGNAT: (Nat.PORT_RESTRICTED, Nat.PORT_RESTRICTED),
+}
+
+
+def access_of(nats: Sequence[Nat], *, blocks_udp: bool) -> Access | None:
+    """The kind of these NATs and this block; None for any other combination."""
+    for kind in Access:
+        if kind.nats == tuple(nats) and kind.blocks_udp == blocks_udp:
+            return kind
+    return None

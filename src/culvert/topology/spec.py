@@ -1,19 +1,70 @@
-"""The specification of a lab: a topology, its links and its processors."""
+"""The specification of a lab: a topology, its links, its processors and the place of its pods."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
 from culvert.errors import UsageError
 from culvert.topology.graph import Path, Topology
 from culvert.topology.ip import IpVersion
-from culvert.topology.link.compose import along
 from culvert.topology.link.impairment import CLEAN
-from culvert.topology.link.spec import ANY_LINK, LinkSpec
-from culvert.topology.placement import Placement
-from culvert.topology.processors import AS_THEY_ARE, Processors
+from culvert.topology.link.spec import ANY_LINK, LinkSpec, along
 from culvert.topology.shapes import pair
+
+
+@dataclass(frozen=True)
+class Steering:
+    """Receive packet steering, receive flow steering, transmit packet steering on the underlay's
+    devices (the kernel's Documentation/networking/scaling.rst). None: the kernel's settings."""
+
+    rps: bool | None = None
+    rfs: bool | None = None
+    xps: bool | None = None
+
+    def __bool__(self) -> bool:
+        return any(setting is not None for setting in (self.rps, self.rfs, self.xps))
+
+
+UNSTEERED = Steering()
+
+
+@dataclass(frozen=True)
+class Processors:
+    """``quota`` maps a node's name to the share of each of its CPUs that its programs get.
+
+    ``aes`` False keeps programs from using AES instructions, True requires a processor that has
+    them, None leaves it unchanged.
+    """
+
+    aes: bool | None = None
+    quota: Mapping[str, float] = field(default_factory=dict)
+    steering: Steering = UNSTEERED
+    interrupts: tuple[int, ...] = ()
+    """The CPUs that handle the machine's interrupts; empty: unchanged."""
+
+
+AS_THEY_ARE = Processors()
+
+
+class Placement(StrEnum):
+    """The values of a condition's ``pods``."""
+
+    TWO_NODES = "two-nodes"
+    """A pod on each of two nodes."""
+    ONE_NODE = "one-node"
+    """Two pods on one node."""
+    SERVICE = "service"
+    """A pod on one node, and a service whose only pod is on another node."""
+    HOST_NETWORK = "host-network"
+    """Pods in the networks of two nodes."""
+
+    @property
+    def of_two_nodes(self) -> bool:
+        """Whether its ends are on different nodes."""
+        return self is not Placement.ONE_NODE
+
 
 PAIR = pair()
 

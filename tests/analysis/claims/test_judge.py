@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from culvert.analysis.claims.judge import judge
-from culvert.analysis.claims.looks import looks_at_claims
 from culvert.analysis.claims.published import beside
 from culvert.analysis.claims.verdict import Judged, Lack, Verdict, joined
 from culvert.analysis.column import column
 from culvert.analysis.compare.contrast import paired_contrast, ratio_of
-from culvert.analysis.design import Design
+from culvert.analysis.design import Design, looks_at_claims
 from culvert.analysis.line import Line
 from culvert.analysis.summary import summarise
 from culvert.study import Study

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from culvert.analysis.column import Columns
-from culvert.analysis.compare.absent import absent
 from culvert.analysis.compare.comparison import (
     Comparison,
+    absent,
     comparisons_in_run,
     comparisons_of_runs,
 )

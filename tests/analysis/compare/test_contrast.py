@@ -8,8 +8,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from culvert.analysis.compare.contrast import Contrast, paired_contrast, unpaired_contrast
-from culvert.analysis.compare.repetitions import MOST, more_repetitions
+from culvert.analysis.compare.contrast import (
+    MOST,
+    Contrast,
+    more_repetitions,
+    paired_contrast,
+    unpaired_contrast,
+)
 from culvert.analysis.compare.verdict import (
     NOTHING,
     TOO_FEW,

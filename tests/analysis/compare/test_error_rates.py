@@ -9,8 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from culvert.analysis.compare.comparison import comparisons_of_runs
-from culvert.analysis.compare.contrast import paired_contrast, unpaired_contrast
-from culvert.analysis.compare.run_contrast import run_contrast
+from culvert.analysis.compare.contrast import paired_contrast, run_contrast, unpaired_contrast
 from culvert.analysis.compare.verdict import AdjustedPValues, Change, Tolerance, judge
 from culvert.analysis.observations import observations
 from culvert.metrics import Better

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from culvert.errors import UsageError
-from culvert.journal.columns import ROWS_SCHEMA
 from culvert.journal.export import export
 from culvert.journal.format import Format
+from culvert.journal.frames import ROWS_SCHEMA
 from culvert.journal.journal import Journal
 from culvert.journal.readers.formats import ForeignFormat
 from culvert.journal.readers.naming import Naming

@@ -10,7 +10,7 @@ import pytest
 from culvert.errors import StudyError
 from culvert.journal.readers.formats import ForeignFormat
 from culvert.journal.readers.naming import Naming
-from culvert.report.html.view import facts
+from culvert.report.html.page import facts
 from culvert.report.model import Data
 from culvert.report.views.headline import headline_views
 from culvert.report.views.trials import trial_list

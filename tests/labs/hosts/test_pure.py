@@ -13,8 +13,7 @@ from culvert.errors import NotPossible
 from culvert.labs.hosts.facts.cpus import PER_NODE, imagined, own_cpus
 from culvert.labs.hosts.ssh.failures import SshError, connection_error
 from culvert.labs.probes import Architecture, probe_for, program_architecture
-from culvert.study.conditions.cpus import split
-from culvert.study.conditions.processors import own_cores
+from culvert.study.conditions.processors import own_cores, split
 
 _NODES = ["a", "b"]
 

@@ -18,8 +18,7 @@ from culvert.labs.kubernetes.pods.manifests import PodPlan
 from culvert.labs.kubernetes.pods.namespaces import await_account
 from culvert.labs.kubernetes.pods.workspace import Options, Workspace
 from culvert.runid import new_run_id
-from culvert.topology.placement import Placement
-from culvert.topology.spec import LabSpec
+from culvert.topology.spec import LabSpec, Placement
 from tests.labs.kubernetes.paper import paper_node
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]

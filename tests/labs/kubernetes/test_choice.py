@@ -15,7 +15,7 @@ from culvert.labs.kubernetes.pods.choice import (
     Wish,
     choose,
 )
-from culvert.topology.placement import Placement
+from culvert.topology.spec import Placement
 
 
 def node(name: str, **labels: str) -> ClusterNodeInfo:

@@ -20,8 +20,7 @@ from culvert.labs.kubernetes.pods.workspace import Options, Workspace
 from culvert.measurements.rtt.rtt import Rtt, RttParameters
 from culvert.run.pods.cluster import ReachedCluster
 from culvert.runid import new_run_id
-from culvert.topology.placement import Placement
-from culvert.topology.spec import LabSpec
+from culvert.topology.spec import LabSpec, Placement
 from culvert.vpns import registry
 from culvert.waiting import wait_until
 from tests.labs.kubernetes.paper import paper_node

@@ -8,7 +8,7 @@ from culvert.plan.stopping import Decision, StopReason, decide
 from culvert.run.claim_cells import cells_of_claim
 from culvert.run.outlook.outline import lasting, plan_text
 from culvert.run.output.notes import notes_on
-from culvert.study.rule import StopRule
+from culvert.study.blocks import StopRule
 from tests.study.dummies import parse
 
 STUDY = parse("""

@@ -10,7 +10,7 @@ from ipaddress import IPv4Network
 from culvert.labs.kubernetes.embedded.node import ClusterNode
 from culvert.labs.netns.node import NetnsNode
 from culvert.run.pods.embedded import UnderEmbedded
-from culvert.topology.placement import Placement
+from culvert.topology.spec import Placement
 
 KINDS = {
     Placement.TWO_NODES: "pod to pod",

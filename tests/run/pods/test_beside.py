@@ -5,7 +5,7 @@ from __future__ import annotations
 from culvert.probe.results import Captured
 from culvert.proof.cluster.seen import Seen
 from culvert.run.pods.prove import LoadCaptures
-from culvert.topology.placement import Placement
+from culvert.topology.spec import Placement
 
 
 def beside(

@@ -14,7 +14,7 @@ from culvert.proof.cluster.seen import Marked
 from culvert.run.pods.check import Proved, Summary
 from culvert.run.pods.request import EMBEDDED, ClusterRequest
 from culvert.run.pods.requested import clusters_of
-from culvert.topology.placement import Placement
+from culvert.topology.spec import Placement
 from culvert.trial.check import Check
 from tests.cli import culvert
 

@@ -39,8 +39,7 @@ from culvert.run.pods.request import IMAGE
 from culvert.run.pods.session import PodSession
 from culvert.run.pods.stage import execute
 from culvert.run.trials.finding import TrialFinding
-from culvert.topology.placement import Placement
-from culvert.topology.spec import LabSpec
+from culvert.topology.spec import LabSpec, Placement
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session

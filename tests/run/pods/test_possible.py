@@ -23,9 +23,8 @@ from culvert.topology.graph import NodeSpec, Role
 from culvert.topology.graph import Path as Way
 from culvert.topology.ip import IpVersion
 from culvert.topology.nat import Nat
-from culvert.topology.processors import Processors, Steering
 from culvert.topology.shapes import mesh
-from culvert.topology.spec import LabSpec
+from culvert.topology.spec import LabSpec, Processors, Steering
 from culvert.vpns.base import Vpn
 from culvert.vpns.installed import installed_catalogue
 from tests.run.fakes import Recorder, made, runner, study

@@ -8,8 +8,7 @@ import pytest
 from culvert.errors import NotPossible
 from culvert.labs.cpu import aes
 from culvert.run.trials.traps import refuse_without_effect, traps
-from culvert.topology.processors import Processors
-from culvert.topology.spec import LabSpec
+from culvert.topology.spec import LabSpec, Processors
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
 from culvert.vpns.parts.aes import AesUse, aes_use, kernel_use, process_use, require_requested_aes

@@ -15,12 +15,11 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from culvert.analysis.claims.cells import Cells, Context, Series, matching
-from culvert.analysis.claims.looks import looks_at_claims
 from culvert.analysis.claims.relation import Sides, answered, tested
 from culvert.analysis.claims.verdict import Judged, Lack, Part, Verdict, joined
 from culvert.analysis.column import Paired, column
 from culvert.analysis.declared import better_of
-from culvert.analysis.design import Design
+from culvert.analysis.design import Design, looks_at_claims
 from culvert.analysis.line import NO_LINE, Line
 from culvert.metrics import Better
 from culvert.statistics.holm import holm

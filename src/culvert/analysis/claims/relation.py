@@ -9,8 +9,13 @@ from dataclasses import dataclass, replace
 from culvert.analysis.claims.cells import Series
 from culvert.analysis.claims.verdict import ClaimEffect
 from culvert.analysis.column import Paired
-from culvert.analysis.compare.contrast import Contrast, paired_contrast, ratio_of, unpaired_contrast
-from culvert.analysis.compare.repetitions import more_repetitions
+from culvert.analysis.compare.contrast import (
+    Contrast,
+    more_repetitions,
+    paired_contrast,
+    ratio_of,
+    unpaired_contrast,
+)
 from culvert.statistics.trend import mann_kendall
 from culvert.study.claims.test import ClaimComparison, Relation
 

@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 
 from culvert.analysis.column import Column, Paired
-from culvert.analysis.compare.contrast import Contrast, ratio_of, unpaired_contrast
-from culvert.analysis.compare.run_contrast import run_contrast
+from culvert.analysis.compare.contrast import Contrast, ratio_of, run_contrast, unpaired_contrast
 from culvert.analysis.compare.verdict import (
     NOTHING,
     TOO_FEW_RUNS,
@@ -261,3 +260,33 @@ def _judged(pair: _Pair, evidence: AdjustedPValues, share: float, alpha: float) 
         runs_a=pair.runs[0] if pair.runs else None,
         runs_b=pair.runs[1] if pair.runs else None,
     )
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A cell without a counterpart; ``side`` is the one on which it is missing, A or B."""
+
+    vpn: str
+    condition: str
+    measurement: str
+    parameters: str
+    side: str
+    why: str
+
+
+def absent(a: pl.DataFrame, b: pl.DataFrame) -> list[Absent]:
+    """Cells with trials that count on only one side. Frames are the journal's rows."""
+    found = []
+    for side, here, there in (("A", a, b), ("B", b, a)):
+        counted = there.filter(pl.col("status") == "ok").select(CELL).unique()
+        missing = counted.join(
+            here.filter(pl.col("status") == "ok").select(CELL).unique(), on=list(CELL), how="anti"
+        )
+        reasons = here.group_by(CELL).agg(
+            status=pl.col("status").first(), reason=pl.col("reason").first()
+        )
+        explained = missing.join(reasons, on=list(CELL), how="left").sort(CELL)
+        for vpn, condition, measurement, parameters, status, reason in explained.iter_rows():
+            why = "it was not measured" if status is None else f"{status}: {reason or 'no reason'}"
+            found.append(Absent(vpn, condition, measurement, parameters, side, why))
+    return found

@@ -14,17 +14,22 @@ of false alarms at the stated level; docs/compare.md has the rates.
 Differences inside blocks of random order need no such correction: the order is drawn again for
 each block, so drift gives a difference either sign, independent of the block before.
 Their standard error is that of a paired t test.
+
+Runs differ by more than the trials of one run. If a side has several runs, each is one repetition,
+with the mean of its trials as its value: Student's t test of the runs' means, with one variance for
+both sides, so that a single run on one side is enough where the other has two.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from culvert.statistics.serial import FEWEST, lag1
-from culvert.statistics.values import Array, Values, array
+from culvert.statistics.values import Array, Values, array, spread
 
 _LEAST_EFFECTIVE = 1.5
 _FAR = 700.0
@@ -186,3 +191,59 @@ def _drawn(estimate: float, n: float, pull: float) -> float:
     allowed = 0.75 - 1.5 / n
     bounded = min(max(estimate, -0.5), 0.95)
     return min(max(weight * bounded + (1 - weight) * allowed, 0.0), 0.9)
+
+
+POWER = 0.8
+"""The power: the probability that so many repetitions decide."""
+
+MOST = 10_000
+"""A greater number is not recommended."""
+
+
+def more_repetitions(
+    contrast: Contrast, distance: float, alpha: float, *, power: float = POWER
+) -> int | None:
+    """Repetitions beyond ``contrast.n`` for a one-sided test at ``alpha`` over that distance.
+
+    ``distance`` is from the estimate to the bound of the test. The standard error
+    falls with the root of the repetitions: n' = n ((z(1 - alpha) + z(power)) se / distance)^2,
+    at least one. If every value is the same, as many as make that unlikely by chance
+    (``Contrast``). None if that is more than MOST.
+    """
+    from scipy.special import ndtri  # noqa: PLC0415 - slow to import, seldom needed
+
+    if distance <= 0 or not math.isfinite(distance):
+        return None
+    if not contrast.se:
+        needed = math.ceil(math.log2(1 / alpha) / (1 if contrast.paired else 2))
+        return max(1, needed - contrast.n)
+    sure = float(ndtri(1 - alpha)) + float(ndtri(power))
+    wanted = contrast.n * (sure * contrast.se / distance) ** 2
+    if wanted > MOST:
+        return None
+    return max(1, math.ceil(wanted) - contrast.n)
+
+
+FEWEST_RUNS = 3
+"""Runs of both sides together: with one run each, the scatter of runs is unknown."""
+
+
+def run_contrast(before: Sequence[Values], after: Sequence[Values]) -> Contrast | None:
+    """mean(after) - mean(before) of the runs' means; None with too few runs.
+
+    Each series has the values of a cell in one run; none is empty.
+    """
+    if not before or not after or len(before) + len(after) < FEWEST_RUNS:
+        return None
+    old, new = (np.array([float(array(run).mean()) for run in side]) for side in (before, after))
+    df = old.size + new.size - 2
+    squares = sum((side.size - 1) * spread(side) ** 2 for side in (old, new))
+    few = min(old.size, new.size)
+    return Contrast(
+        estimate=float(new.mean() - old.mean()),
+        se=math.sqrt(squares / df * (1 / old.size + 1 / new.size)),
+        df=float(df),
+        n=few,
+        effective=float(few),
+        paired=False,
+    )

@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-from culvert.analysis.compare.contrast import Contrast
-from culvert.analysis.compare.repetitions import more_repetitions
+from culvert.analysis.compare.contrast import Contrast, more_repetitions
 from culvert.metrics import Better
 
 

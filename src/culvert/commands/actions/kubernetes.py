@@ -20,7 +20,7 @@ from culvert.labs.kubernetes.registry.reference import Reference
 from culvert.run.pods import check
 from culvert.run.pods.request import ClusterRequest
 from culvert.run.pods.requested import clusters_of
-from culvert.topology.placement import Placement
+from culvert.topology.spec import Placement
 
 RUN = "RUN"
 """In the place of a run's id."""

@@ -22,10 +22,10 @@ from culvert.run.trials.finding import TrialFinding
 from culvert.run.trials.paths import open_session, require_room
 from culvert.run.trials.stage import Tunnels
 from culvert.runid import new_run_id
-from culvert.topology.access import Access
 from culvert.topology.graph import Path
 from culvert.topology.ip import IpVersion
 from culvert.topology.link.spec import LinkSpec
+from culvert.topology.nat import Access
 from culvert.topology.shapes import mesh, serving
 from culvert.topology.spec import LabSpec
 from culvert.trial.session import Session

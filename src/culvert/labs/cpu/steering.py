@@ -13,7 +13,7 @@ from culvert.errors import LabError, NotPossible
 from culvert.labs.guest import guest
 from culvert.labs.node import Node
 from culvert.privilege import is_root
-from culvert.topology.processors import Steering
+from culvert.topology.spec import Steering
 
 FLOWS = 4096
 """Flows that receive flow steering remembers for each queue."""

@@ -24,6 +24,6 @@ class Netns(InNamespaces, OnThisMachine):
         del study
         from culvert.labs.netns.lab import NetnsLab
         from culvert.runid import new_run_id
-        from culvert.study.conditions.cpus import cores
+        from culvert.study.conditions.processors import cores
 
         yield Place(lambda spec: NetnsLab(new_run_id(), spec), cores())

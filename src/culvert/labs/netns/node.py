@@ -33,7 +33,7 @@ from culvert.machine import cgroup
 from culvert.topology.graph import Role
 from culvert.topology.ip import Interface
 from culvert.topology.plan import Attachment
-from culvert.topology.processors import Steering
+from culvert.topology.spec import Steering
 
 T = TypeVar("T")
 

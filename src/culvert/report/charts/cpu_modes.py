@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from culvert.report.charts.common import Records, trial_dots
-from culvert.report.charts.stack import stack
+from culvert.report.charts.stacks import stack
 from culvert.report.leaves import find
 from culvert.report.model import Data, Panel
 from culvert.report.numbers import Scale

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -15,20 +17,21 @@ from importlib import resources
 import jinja2
 from markupsafe import Markup
 
+from culvert.analysis.observations import BASELINE
 from culvert.report.charts import Section
 from culvert.report.charts.common import PAGE
 from culvert.report.html.bundle import bundle
-from culvert.report.html.view import facts, reproduce
-from culvert.report.leaves import leaf
+from culvert.report.leaves import at, leaf
 from culvert.report.model import Data, Figure
+from culvert.report.numbers import duration
+from culvert.report.run_info import moment
 from culvert.report.views.behaviour import behaviour_sentences
 from culvert.report.views.by_path import by_path_table
 from culvert.report.views.claims import claims_view
-from culvert.report.views.comparisons import comparison_table, pooling_table
+from culvert.report.views.comparisons import comparison_table, instruments_table, pooling_table
 from culvert.report.views.conclusion import conclusion
 from culvert.report.views.delivered import delivered_views
 from culvert.report.views.headline import headline_views
-from culvert.report.views.instruments import instruments_table
 from culvert.report.views.nat_matrix import nat_matrices
 from culvert.report.views.paper import paper_tables, paper_tests
 from culvert.report.views.surroundings import surroundings_table
@@ -142,3 +145,50 @@ def _safe_script(text: str) -> Markup:
 def _hash(script: Markup) -> str:
     digest = hashlib.sha256(script.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+_TRADEMARK = re.compile(r"\((?:R|TM)\)")
+
+
+def facts(data: Data) -> list[tuple[str, str]]:
+    """The facts on run and machine at the top of the page."""
+    run, environment = data.run, data.run.environment
+    begin = moment(run.started_at)
+    found = [
+        (
+            "Imported" if run.imported else "Measured",
+            begin.strftime("%Y-%m-%d %H:%M UTC") if begin else run.started_at,
+        ),
+        ("Took", _took(data)),
+        ("Trials", _trials(data)),
+        ("Lab", run.lab),
+        ("Kernel", at(environment, "kernel", "release")),
+        ("Processor", _TRADEMARK.sub("", at(environment, "cpu", "model"))),
+        ("CPUs", at(environment, "cpu", "threads")),
+        ("Governor", _governor(data)),
+        ("Culvert", run.culvert_version),
+    ]
+    return [(name, value) for name, value in found if value]
+
+
+def _took(data: Data) -> str:
+    run = data.run
+    return "" if run.imported or run.duration_s is None else duration(run.duration_s)
+
+
+def _governor(data: Data) -> str:
+    governors = at(data.run.environment, "cpu", "frequency", "governors")
+    return governors or ("" if data.run.imported else "none visible")
+
+
+def _trials(data: Data) -> str:
+    blocks = data.trials["block"].n_unique()
+    return f"{data.counts.total} in {'one block' if blocks == 1 else f'{blocks} blocks'}"
+
+
+def reproduce(data: Data) -> str:
+    """The commands that repeat the run, quoted for a shell."""
+    install = [shlex.quote(vpn) for vpn in data.vpns if vpn != BASELINE]
+    lines = [f"sudo culvert install {' '.join(install)}"] if install else []
+    lines += ["culvert run study.toml --out again", "culvert report again"]
+    return "\n".join(lines)

@@ -9,6 +9,7 @@ from culvert.analysis.headline import Answer, Estimate, Headline, Question, Winn
 from culvert.analysis.observations import BASELINE
 from culvert.analysis.status import StatusCounts
 from culvert.metrics import Effect
+from culvert.report.labels import short_version
 from culvert.report.model import Data
 from culvert.report.numbers import Scale
 from culvert.report.sentences import (
@@ -25,7 +26,6 @@ from culvert.report.sentences import (
     times,
     verdict,
 )
-from culvert.report.versions import short_version
 from culvert.statistics.ranks import leads
 
 QUIET = "#888888"

@@ -15,8 +15,7 @@ import polars as pl
 from culvert.analysis.observations import bare
 from culvert.report.model import Data
 from culvert.report.numbers import Scale, scale_for
-from culvert.topology.access import Access, access_of
-from culvert.topology.nat import Nat
+from culvert.topology.nat import Access, Nat, access_of
 
 MEASUREMENT = "reachability"
 _OK = "ok"

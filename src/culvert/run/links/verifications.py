@@ -8,7 +8,7 @@ from culvert.errors import CulvertError
 from culvert.measurements.underlay.underlay import Underlay, UnderlayParameters
 from culvert.plan.cells import Cell
 from culvert.results import Parameters
-from culvert.study.names import BASELINE
+from culvert.study.table import BASELINE
 from culvert.topology.link.spec import LinkSpec
 
 LinkOf = Callable[[str], LinkSpec]

@@ -10,7 +10,7 @@ from culvert.plan.plan import Plan, TimeEstimate
 from culvert.run.links.verifications import LinkOf, emulated, verification_of
 from culvert.run.outlook.trial_times import TrialTimes, learned
 from culvert.study.catalogue import Catalogue
-from culvert.study.conditions.cpus import cores
+from culvert.study.conditions.processors import cores
 from culvert.study.study import Study
 
 

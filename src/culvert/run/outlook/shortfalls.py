@@ -14,8 +14,7 @@ from culvert.machine.record.memory import read_memory
 from culvert.machine.tree import Tree
 from culvert.plan.plan import Plan
 from culvert.study.conditions.condition import ConditionTable
-from culvert.study.conditions.cpus import cores
-from culvert.study.conditions.processors import node_cpus
+from culvert.study.conditions.processors import cores, node_cpus
 from culvert.study.conditions.topology import topology_of
 from culvert.study.lines import Path, line_numbers, nearest_line
 from culvert.study.study import Study

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from culvert.analysis.causes import cause_of
+from culvert.analysis.status import cause_of
 from culvert.journal.record import TrialRecord
 from culvert.results import Status
 

@@ -14,8 +14,7 @@ from culvert.run.pods import prove
 from culvert.run.pods.cluster import Clusters, Under
 from culvert.run.pods.session import ClusterNetwork, first_packet, open_session
 from culvert.run.pods.sweep import sweep
-from culvert.topology.placement import Placement
-from culvert.topology.spec import LabSpec
+from culvert.topology.spec import LabSpec, Placement
 from culvert.trial.check import Check
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn

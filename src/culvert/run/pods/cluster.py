@@ -27,8 +27,7 @@ from culvert.run.pods.possible import (
     refuse_as_it_is,
 )
 from culvert.runid import new_run_id
-from culvert.topology.placement import Placement
-from culvert.topology.spec import LabSpec
+from culvert.topology.spec import LabSpec, Placement
 from culvert.trial.check import Check
 from culvert.vpns.base import Vpn
 

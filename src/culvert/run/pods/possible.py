@@ -14,9 +14,8 @@ from culvert.measurements.base import Measurement
 from culvert.measurements.instruments.base import Instrument
 from culvert.study.parameters import CONGESTION
 from culvert.topology.ip import IpVersion
-from culvert.topology.processors import AS_THEY_ARE
 from culvert.topology.shapes import pair
-from culvert.topology.spec import LabSpec
+from culvert.topology.spec import AS_THEY_ARE, LabSpec
 
 _ELSEWHERE = "run it in the lab netns"
 _ALLOWED = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"

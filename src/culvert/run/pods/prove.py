@@ -13,7 +13,7 @@ from culvert.proof.cluster.judge import Protection, Verdict
 from culvert.proof.cluster.observer import RECORDED, Among, Observer, watching
 from culvert.proof.cluster.seen import Marked, Seen, between
 from culvert.run.pods.session import PodSession
-from culvert.topology.placement import Placement
+from culvert.topology.spec import Placement
 from culvert.trial.check import Check
 from culvert.trial.session import Session
 

@@ -10,8 +10,7 @@ from pydantic import (
     Tag,
 )
 
-from culvert.study.names import Name
-from culvert.study.table import Table
+from culvert.study.table import Name, Table
 from culvert.units import Fraction
 
 

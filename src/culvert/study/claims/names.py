@@ -12,9 +12,8 @@ from pydantic import ValidationError
 from culvert.results import canonical_json
 from culvert.study.catalogue import Catalogue
 from culvert.study.claims.language import UnknownNameError
-from culvert.study.names import BASELINE
 from culvert.study.parameters import Requested
-from culvert.study.table import near
+from culvert.study.table import BASELINE, near
 from culvert.units import QuantityError, convert
 
 

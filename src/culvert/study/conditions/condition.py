@@ -11,17 +11,15 @@ from pydantic import AfterValidator, Field, model_validator
 from culvert.errors import ImpairmentError
 from culvert.study.conditions.direction import DirectionTable
 from culvert.study.conditions.lab import LinkTable
-from culvert.study.conditions.nat import ROUTER_KEYS, BlockValue, NatValue
-from culvert.study.conditions.nat_pairs import NatPairs
+from culvert.study.conditions.nat import ROUTER_KEYS, BlockValue, NatPairs, NatValue
 from culvert.study.conditions.processors import PROCESSOR_KEYS, ProcessorKeys
-from culvert.study.conditions.underlay import UnderlayWord
-from culvert.study.names import Mtu, Name
-from culvert.study.table import known_keys, near, problem
+from culvert.study.conditions.topology import UnderlayWord
+from culvert.study.table import Mtu, Name, known_keys, near, problem
 from culvert.topology.link import netem as netem_options
 from culvert.topology.link.impairment import CLEAN, Impairment
 from culvert.topology.link.presets import PRESETS
 from culvert.topology.link.spec import LinkSpec
-from culvert.topology.placement import Placement
+from culvert.topology.spec import Placement
 
 _PLAIN = frozenset(
     (

@@ -13,10 +13,8 @@ from pydantic import (
 
 from culvert.errors import NotPossible
 from culvert.study.conditions.nat import BlockValue, NatValue
-from culvert.study.conditions.topology import NodeCount, PathsValue, ShapeWord
-from culvert.study.conditions.underlay import UnderlayWord
-from culvert.study.names import Mtu, shape
-from culvert.study.table import Table
+from culvert.study.conditions.topology import NodeCount, PathsValue, ShapeWord, UnderlayWord
+from culvert.study.table import Mtu, Table, shape
 from culvert.topology.link.spec import LinkKind
 from culvert.units import RateBps
 

@@ -1,4 +1,4 @@
-"""The topology that ``[lab]`` and a ``[[condition]]`` name."""
+"""The topology of ``[lab]`` and of a ``[[condition]]``, and the version of IP below the VPNs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pydantic import Field
 
 from culvert.errors import UsageError
 from culvert.study.conditions.nat import ROUTER_KEYS, by_node
-from culvert.study.conditions.underlay import refuse_underlay
 from culvert.study.table import problem
 from culvert.topology import shapes
 from culvert.topology.graph import Path, Role, Topology
+from culvert.topology.ip import IpVersion
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.nat import Nat
 from culvert.topology.shapes import MOST_NODES, Shape
@@ -21,6 +21,33 @@ from culvert.topology.spec import LabSpec
 if TYPE_CHECKING:
     from culvert.study.conditions.condition import ConditionTable
     from culvert.study.conditions.lab import LabTable
+
+UnderlayWord = Literal["ipv4", "ipv6"]
+
+
+def underlay_of(lab: LabTable, condition: ConditionTable | None = None) -> IpVersion:
+    """The condition's version, else the lab's."""
+    word = (condition.underlay if condition is not None else None) or lab.underlay
+    return IpVersion.V6 if word == "ipv6" else IpVersion.V4
+
+
+def refuse_underlay(
+    lab: LabTable, condition: ConditionTable | None, topology: Topology, here: list[str | int]
+) -> None:
+    """Raise a problem of the study for routers that translate or filter IPv4 only."""
+    if underlay_of(lab, condition) is IpVersion.V4:
+        return
+    filters = [node.name for node in topology.nodes if node.filters]
+    if filters:
+        table = lab if condition is None else condition
+        keys = [key for key in ("underlay", *ROUTER_KEYS) if getattr(table, key)]
+        raise problem(
+            f"the router {filters[0]} translates or filters, which Culvert does for IPv4 only",
+            'leave underlay out, or write topology = "pair", "star", or "mesh" without nat and '
+            "block_udp",
+            [*here, *keys[:1]],
+        )
+
 
 ShapeWord = Literal["pair", "routed", "star", "mesh"]
 NodeCount = Annotated[int, Field(ge=1, le=MOST_NODES)]

@@ -21,11 +21,11 @@ from culvert.journal.papers.kjorveziroski2024.runs import (
 )
 from culvert.statistics.effects import hodges_lehmann
 from culvert.statistics.holm import holm
-from culvert.statistics.location import describe
 from culvert.statistics.mann_whitney import mann_whitney
 from culvert.statistics.ratio import ratio_of_medians
 from culvert.statistics.serial import effective_sample_size, lag1, lag1_p_value
 from culvert.statistics.trend import mann_kendall
+from culvert.statistics.values import describe
 
 ALPHA = 0.05
 

@@ -16,7 +16,7 @@ from culvert.journal.papers.kjorveziroski2024.runs import (
     PaperCell,
     paper_name,
 )
-from culvert.statistics.location import describe
+from culvert.statistics.values import describe
 
 
 def table(cells: Mapping[Key, PaperCell], protocol: str) -> pl.DataFrame:

@@ -8,8 +8,7 @@ from culvert.errors import NotPossible
 from culvert.topology.graph import Network, Role
 from culvert.topology.ip import IpVersion
 from culvert.topology.link.spec import LinkSpec
-from culvert.topology.processors import AS_THEY_ARE
-from culvert.topology.spec import LabSpec
+from culvert.topology.spec import AS_THEY_ARE, LabSpec
 
 _REMEDY = "measure this condition in the lab netns, or leave it out"
 

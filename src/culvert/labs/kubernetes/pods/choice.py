@@ -8,7 +8,7 @@ from typing import Any
 
 from culvert.errors import NotPossible, UsageError
 from culvert.labs.kubernetes.api.client import Api
-from culvert.topology.placement import Placement
+from culvert.topology.spec import Placement
 
 ZONE_LABEL = "topology.kubernetes.io/zone"
 _ZONE = "zone:"

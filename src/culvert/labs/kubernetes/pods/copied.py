@@ -12,7 +12,7 @@ from culvert.labs.kubernetes.pods.choice import ClusterNodeInfo, Wish
 from culvert.labs.kubernetes.pods.node import PodAddress, PodNode
 from culvert.labs.kubernetes.pods.workspace import Workspace
 from culvert.labs.probes import static_probe
-from culvert.topology.placement import Placement
+from culvert.topology.spec import Placement
 
 COPY_DEADLINE_S = 60.0
 _PLACE = "/tmp/culvert-probe"  # noqa: S108 - the only place that most pods can write to

@@ -26,9 +26,8 @@ from culvert.labs.kubernetes.pods.manifests import PodPlan
 from culvert.labs.kubernetes.pods.node import PodAddress, PodNode
 from culvert.labs.kubernetes.pods.workspace import Workspace
 from culvert.runid import new_run_id
-from culvert.topology.placement import Placement
 from culvert.topology.plan import Attachment
-from culvert.topology.spec import LabSpec
+from culvert.topology.spec import LabSpec, Placement
 
 
 @dataclass(frozen=True)

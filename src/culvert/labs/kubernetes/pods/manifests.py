@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from culvert.labs.kubernetes.image import NOBODY, PROBE_PATH
-from culvert.topology.placement import Placement
+from culvert.topology.spec import Placement
 
 PREFIX = "culvert-"
 MANAGED = "app.kubernetes.io/managed-by"
