@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from culvert.probe.results import Accounted
+from culvert.trial.accounting import OTHERS
 from culvert.trial.cpu import OF_THE_SPLIT, OF_THE_WHOLE, cpu_figures
-from culvert.trial.everybody import OTHERS
 
 
 def accounted(**changes: Any) -> dict[str, Accounted]:

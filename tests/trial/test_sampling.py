@@ -7,7 +7,7 @@ import pytest
 from culvert.topology.link.impairment import Impairment, OneWay
 from culvert.topology.link.presets import PRESETS
 from culvert.topology.link.spec import LinkSpec
-from culvert.trial.sampling import one_in
+from culvert.trial.outside import one_in
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from culvert.journal.marks import Disturber, Mark, marks_of
 from culvert.probe.results import Accounted
 from culvert.probe.results.interference import Interference, Meddling
 from culvert.runid import new_run_id
+from culvert.trial.accounting import KERNEL, OTHERS, OWN, sees_the_machine
 from culvert.trial.check import Evidence
-from culvert.trial.everybody import KERNEL, OTHERS, OWN, sees_the_machine
 from culvert.trial.surroundings import foreign_s, surroundings_of
 
 

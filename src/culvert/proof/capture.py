@@ -5,7 +5,7 @@ from __future__ import annotations
 from culvert.journal.marks import SEARCHED
 from culvert.probe.results import Captured, Doubtful
 from culvert.trial.check import Check
-from culvert.trial.sampling import found_share
+from culvert.trial.outside import found_share
 from culvert.vpns.base import Vpn
 from culvert.vpns.outer import outer_packet
 

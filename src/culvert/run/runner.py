@@ -45,6 +45,7 @@ from culvert.run.trials.stage import LabFactory, Tunnels
 from culvert.study.catalogue import Catalogue
 from culvert.study.study import Study
 from culvert.topology.link.spec import LinkSpec
+from culvert.trial.session import MaxSizes
 from culvert.vpns import registry
 
 GIVE_UP_AFTER = 3
@@ -76,7 +77,8 @@ class Runner:
         self._journal = journal
         self._catalogue = catalogue
         self._measurements = measurements
-        self._tunnels = Tunnels(make_lab)
+        self._max_sizes = MaxSizes()
+        self._tunnels = Tunnels(make_lab, self._max_sizes)
         self._clusters = clusters
         self._cores = cores
         self._progress = progress
@@ -219,8 +221,8 @@ class Runner:
             spec = spec.with_seed(seed)
             # The links under a cluster are verified without it.
             if self._clusters is not None and not measurement.of_the_link:
-                known = self._tunnels.known_max_size
-                return pods.execute(vpn, spec, measurement, parameters, self._clusters, known)
+                clusters, sizes = self._clusters, self._max_sizes
+                return pods.execute(vpn, spec, measurement, parameters, clusters, sizes)
             earlier = Earlier(self._parts(trial), lost)
             return Execution(vpn, spec, measurement, parameters, self._tunnels, earlier).execute()
         except CulvertError as error:

@@ -1,11 +1,28 @@
-"""A request for the accounting of a node's processes and devices."""
+"""Requests for the accounting of a node: of the VPN's processes and devices, and of all processes.
+
+Reading all processes takes tens of milliseconds of CPU time. It begins before the accounting of
+the VPN and ends after it, so that none of this is in the VPN's figures.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 
 from culvert.labs.process import Process
 from culvert.probe.client import Probe, Task
+from culvert.probe.results import Accounted, parse
+
+OTHERS = "other"
+"""The label of processes that are neither Culvert's nor the kernel's."""
+OWN = "culvert"
+"""The label of this process and of all that it started."""
+KERNEL = "kernel"
+"""The label of kernel threads."""
+EVERYBODY = frozenset({OTHERS, OWN, KERNEL})
+"""Labels of the accounting of all, which the VPN's processes are in once more."""
+_INIT = 1
+_KTHREADD = 2
 
 
 def begin_accounting(
@@ -26,3 +43,28 @@ def begin_accounting(
         devices=list(devices),
         interference=True,
     )
+
+
+class Everybody:
+    """The accounting of all processes and kernel threads, from its creation on: who switched
+    contexts, and what others used. ``local``: the node is of this machine, so that this process's
+    id means something there."""
+
+    def __init__(self, probe: Probe, *, local: bool) -> None:
+        roots = {_INIT: OTHERS, _KTHREADD: KERNEL}
+        if local:
+            roots[os.getpid()] = OWN
+        self._task = probe.begin(
+            "accounting", pids=[{"pid": pid, "label": label} for pid, label in roots.items()]
+        )
+        self._task.ready()
+
+    def end(self) -> Accounted:
+        """All of them."""
+        return parse(Accounted, self._task.stop())
+
+
+def sees_the_machine(everybody: Accounted) -> bool:
+    """Whether it had a view of all processes: not so in a PID namespace, which has no kernel
+    threads."""
+    return any(process.label == KERNEL for process in everybody.processes)

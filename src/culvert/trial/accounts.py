@@ -2,29 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
+from culvert.labs.base import Lab
 from culvert.probe.results import Accounted
+from culvert.results import Metric
 from culvert.trial.cpu import cpu_figures
 from culvert.trial.outcome import Outcome
+from culvert.trial.session import Session
 from culvert.trial.surroundings import surroundings_of
+
+NONE: Mapping[str, Accounted] = MappingProxyType({})
 
 
 def add_accounts(
+    session: Session,
     outcome: Outcome,
     accounted: Mapping[str, Accounted],
-    *,
-    shared_kernel: bool,
-    attributable: bool,
+    others: Mapping[str, Accounted] = NONE,
 ) -> None:
-    """Add what both ends of a path used; parameters as ``cpu_figures`` takes them."""
+    """Add what both ends of the path used, the source first, and ``others``: servers, relays,
+    routers, other members."""
+    shared_kernel = session.lab.shared_kernel
     used = cpu_figures(
         accounted,
         goodput_bytes=outcome.goodput_bytes,
         shared_kernel=shared_kernel,
-        attributable=attributable,
+        attributable=session.vpn.cpu_attributable,
     )
     around = surroundings_of(accounted, shared_kernel=shared_kernel)
-    outcome.metrics += [*used.metrics, *around.metrics]
+    outcome.metrics += [*used.metrics, *around.metrics, *_of_others(others, session.lab)]
     outcome.withheld += used.withheld
     outcome.marks += around.marks
+
+
+def _of_others(others: Mapping[str, Accounted], lab: Lab) -> Iterator[Metric]:
+    """CPU time and peak memory of the VPN's processes on each node, and the traffic that it
+    received."""
+    for name, used in others.items():
+        labels = {"node": name, "role": str(lab.nodes[name].role)}
+        underlay = {end.device for end in lab.attachments(name)}
+        links = [device for device in used.devices if device.name in underlay]
+        if used.processes:
+            run_ns = sum(process.run_ns or 0 for process in used.processes)
+            peak = sum(process.vm_hwm_bytes or 0 for process in used.processes)
+            yield Metric("node_cpu_s", "s", run_ns / 1e9, labels)
+            yield Metric("node_memory_peak_bytes", "bytes", peak, labels)
+        yield Metric("node_received_packets", "packets", sum(d.rx_packets for d in links), labels)
+        yield Metric("node_received_bytes", "bytes", sum(d.rx_bytes for d in links), labels)

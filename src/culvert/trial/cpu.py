@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from culvert.probe.results import Accounted, CpuTimes
 from culvert.probe.results.accounting import ProcessUse
 from culvert.results import Metric
+from culvert.trial.accounting import EVERYBODY
 from culvert.trial.busy import Busy, busy_of, core_busy_s
 from culvert.trial.check import Withheld
-from culvert.trial.everybody import EVERYBODY
 
 GIGABYTE = 1e9
 MOST_SWITCHES = 5

@@ -11,6 +11,7 @@ the device or receives it there, the wire when it reads or writes it.
 
 from __future__ import annotations
 
+import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,9 +24,15 @@ from culvert.labs.node import Node
 from culvert.labs.witness import View, Witness
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured, parse
-from culvert.trial.marks import SHARED_BITS
+from culvert.topology.link.spec import LinkSpec
 from culvert.vpns.outer import OuterFlow, OuterMessage
 
+CANARY_BYTES = 32
+MASK, BITS = 0xF0, 0xA0
+"""Bits that all bytes of a canary have in common: any four successive bytes are then known by one
+comparison, wherever they begin. Four random bits are left in each byte."""
+SHARED_BITS: Mapping[str, int] = {"mask": MASK, "bits": BITS}
+"""The same in a request to the wire."""
 WHOLE = 1 << 16
 """Bytes of a packet that are searched."""
 RECORDED_BYTES, OF_A_SAMPLE = 2048, 512
@@ -35,6 +42,39 @@ LONG_RUN = 1100
 SNAPLEN_BESIDE = 128
 """Headers are enough to know that a packet is another's."""
 READ_DEADLINE_S = 60.0
+SAMPLED_PPS = 100
+"""At least this many packets per second of a busy link with packets of MTU size; all if it carries
+fewer. Capturing these has no relevant cost, and a small sample misses much."""
+MISSED = 0.05
+"""Probability with which a share of the stated size is missed."""
+
+
+def new_canary() -> bytes:
+    """A random pattern that no other traffic carries: payloads repeat it, captures search for
+    it."""
+    return bytes(BITS | byte & ~MASK & 0xFF for byte in secrets.token_bytes(CANARY_BYTES))
+
+
+def found_share(packets: int) -> int:
+    """One in so many is the smallest share of a link's packets of which a random sample of that
+    size has at least one with 95 %.
+
+    A share p is missed with (1 - p)^n, and p = 1 - 0.05^(1/n) is about 3/n.
+    """
+    return int(1 / (1 - MISSED ** (1 / packets))) if packets else 0
+
+
+def one_in(wanted: int, link: LinkSpec) -> int:
+    """One in ``wanted`` packets, or a larger share if the slower direction carries few."""
+    ways = (link.impairment.a_to_b, link.impairment.b_to_a)
+    rates_bps = [
+        way.trace.mean_rate_bps if way.trace is not None else way.rate_on(link.rate_bps)
+        for way in ways
+    ]
+    slowest_bps = min((rate for rate in rates_bps if rate is not None), default=None)
+    if slowest_bps is None:
+        return wanted
+    return max(1, min(wanted, int(slowest_bps / (8 * link.mtu) / SAMPLED_PPS)))
 
 
 def capture_parameters(flow: OuterFlow | None, canary: bytes) -> dict[str, object]:

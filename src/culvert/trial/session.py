@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,9 +17,7 @@ from culvert.probe.results import Accounted
 from culvert.topology.graph import Path, Role
 from culvert.topology.ip import LONGER_IPV6, IpVersion
 from culvert.topology.link.spec import LinkSpec
-from culvert.trial.marks import new_canary
-from culvert.trial.outside import LONG_RUN, Capture, Outside
-from culvert.trial.sampling import one_in
+from culvert.trial.outside import LONG_RUN, Capture, Outside, new_canary, one_in
 from culvert.trial.watch import Watched, Watcher
 from culvert.vpns.base import Vpn
 from culvert.vpns.outer import OuterFlow
@@ -31,6 +29,19 @@ class Found:
     """The route that a measurement found; None if no packet arrived."""
 
     route: Route | None
+
+
+class MaxSizes:
+    """The largest unfragmented inner packets that a run has found, in bytes, each measured once."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, int] = {}
+
+    def of(self, tunnel: Hashable, measure: Callable[[], int]) -> int:
+        """That of a VPN on a link."""
+        if tunnel not in self._known:
+            self._known[tunnel] = measure()
+        return self._known[tunnel]
 
 
 @dataclass
@@ -52,8 +63,8 @@ class Session:
     """Probes on nodes that are not ends of the path, by name: servers, relays, routers."""
     token: str = field(default_factory=lambda: secrets.token_hex(16))
     canary: bytes = field(default_factory=new_canary)
-    known_max_size: dict[str, int] = field(default_factory=dict)
-    """Largest unfragmented inner packet in bytes by VPN and link, measured once in a run."""
+    max_sizes: MaxSizes = field(default_factory=MaxSizes)
+    """Those that the run knows."""
     found: Found | None = None
     """Set by a measurement whose result is the route: from then on it counts, not the claim."""
 

@@ -14,7 +14,7 @@ from culvert.machine.cgroup import is_of_a_lab
 from culvert.probe.results import Accounted
 from culvert.probe.results.interference import Meddling
 from culvert.results import Metric
-from culvert.trial.everybody import OTHERS
+from culvert.trial.accounting import OTHERS
 
 MOST_FOREIGN = 0.05
 """Share of the machine's CPU time that other programs may use."""

@@ -28,3 +28,45 @@ class InnerTraffic:
     a_to_b_received: Flow
     b_to_a_sent: Flow
     b_to_a_received: Flow
+
+
+def add_flows(*flows: Flow) -> Flow:
+    """The sum of flows; it has a length only if all packets have the same."""
+    counted = [flow for flow in flows if flow.packets]
+    lengths = {flow.length for flow in counted}
+    return Flow(
+        packets=sum(flow.packets for flow in counted),
+        ip_bytes=sum(flow.ip_bytes for flow in counted),
+        length=lengths.pop() if len(lengths) == 1 else None,
+        option_bytes=sum(flow.option_bytes for flow in counted),
+    )
+
+
+def add_traffic(*traffics: InnerTraffic) -> InnerTraffic:
+    """The sum of traffics, in both directions and at both ends."""
+    return InnerTraffic(
+        a_to_b_sent=add_flows(*(each.a_to_b_sent for each in traffics)),
+        a_to_b_received=add_flows(*(each.a_to_b_received for each in traffics)),
+        b_to_a_sent=add_flows(*(each.b_to_a_sent for each in traffics)),
+        b_to_a_received=add_flows(*(each.b_to_a_received for each in traffics)),
+    )
+
+
+def turned(traffic: InnerTraffic) -> InnerTraffic:
+    """The same with a and b exchanged, for a stream that b sends."""
+    return InnerTraffic(
+        a_to_b_sent=traffic.b_to_a_sent,
+        a_to_b_received=traffic.b_to_a_received,
+        b_to_a_sent=traffic.a_to_b_sent,
+        b_to_a_received=traffic.a_to_b_received,
+    )
+
+
+def echo_traffic(sent: int, reflected: int, received: int, size: int) -> InnerTraffic:
+    """Echo requests from a and their answers, all of ``size`` bytes."""
+    return InnerTraffic(
+        a_to_b_sent=Flow(sent, sent * size, size),
+        a_to_b_received=Flow(reflected, reflected * size, size),
+        b_to_a_sent=Flow(reflected, reflected * size, size),
+        b_to_a_received=Flow(received, received * size, size),
+    )

@@ -22,11 +22,8 @@ TIMEOUT_MS = 150
 
 def find_max_size(session: Session) -> int:
     """Largest inner IP packet in bytes that is answered and not fragmented on the underlay."""
-    underlay = session.lab.spec.underlay.word
-    key = f"{session.vpn.id} {underlay} {replace(session.link, seed=0)}"
-    if key not in session.known_max_size:
-        session.known_max_size[key] = _search(session)
-    return session.known_max_size[key]
+    tunnel = session.vpn.id, session.lab.spec.underlay, str(replace(session.link, seed=0))
+    return session.max_sizes.of(tunnel, lambda: _search(session))
 
 
 def _search(session: Session) -> int:

@@ -38,7 +38,7 @@ from culvert.results import Histogram, Label, Metric, Series
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
-from culvert.trial.traffic_sum import add_traffic, echo_traffic
+from culvert.trial.traffic import add_traffic, echo_traffic
 from culvert.units import DurationS, PerSecond
 
 SAMPLE_ONE_IN = 64

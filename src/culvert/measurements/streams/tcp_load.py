@@ -9,8 +9,7 @@ from culvert.measurements.streams.tcp_flows import inner_traffic
 from culvert.measurements.streams.udp_stream import SLACK_S
 from culvert.probe.results import TcpSource, TcpSunk, parse
 from culvert.trial.session import Session
-from culvert.trial.traffic import InnerTraffic
-from culvert.trial.traffic_sum import turned
+from culvert.trial.traffic import InnerTraffic, turned
 
 WRITE_BYTES = 131072
 INTERVAL_MS = 100

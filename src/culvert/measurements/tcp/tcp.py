@@ -33,7 +33,7 @@ from culvert.results import Label, Metric, Series
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
-from culvert.trial.traffic_sum import add_traffic
+from culvert.trial.traffic import add_traffic
 from culvert.units import DurationS
 
 SAMPLE_ONE_IN = 64

@@ -27,8 +27,7 @@ from culvert.results import Histogram, Metric
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
-from culvert.trial.traffic import InnerTraffic
-from culvert.trial.traffic_sum import add_traffic, echo_traffic
+from culvert.trial.traffic import InnerTraffic, add_traffic, echo_traffic
 
 CEILING_S = 0.25
 MARKED, MARKED_PPS, MARKED_BYTES = 20, 2000, 84

@@ -22,7 +22,7 @@ from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import Accounted
 from culvert.proof.capture import judge_silence
 from culvert.results import Metric
-from culvert.trial.everybody import EVERYBODY
+from culvert.trial.accounting import EVERYBODY
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.units import DurationS

@@ -33,9 +33,9 @@ from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer, ProcessUse, parse
 from culvert.proof.capture import judge_capture
 from culvert.results import Label, Metric, Series
+from culvert.trial.accounting import EVERYBODY
 from culvert.trial.accounts import add_accounts
 from culvert.trial.check import Check
-from culvert.trial.everybody import EVERYBODY
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.units import DurationS
@@ -129,12 +129,7 @@ class Initiation(Measurement[InitiationParameters]):
             series=_series(cycles),
             doubts=_of_all([check for cycle in cycles for check in cycle.checks], len(cycles)),
         )
-        add_accounts(
-            outcome,
-            accounted,
-            shared_kernel=session.lab.shared_kernel,
-            attributable=session.vpn.cpu_attributable,
-        )
+        add_accounts(session, outcome, accounted)
         return outcome
 
 

@@ -38,8 +38,7 @@ from culvert.results import Metric, Series
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
-from culvert.trial.traffic import InnerTraffic
-from culvert.trial.traffic_sum import add_traffic, echo_traffic
+from culvert.trial.traffic import InnerTraffic, add_traffic, echo_traffic
 from culvert.units import DurationS, Fraction, PerSecond
 
 SAMPLE_ONE_IN = 64

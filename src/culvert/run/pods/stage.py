@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel
@@ -35,7 +36,7 @@ from culvert.topology.graph import Path
 from culvert.topology.spec import LabSpec
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
-from culvert.trial.session import Session
+from culvert.trial.session import MaxSizes, Session
 from culvert.vpns.base import Vpn
 
 SAMPLE_ONE_IN = 16
@@ -50,7 +51,7 @@ def execute(
     measurement: Measurement[Any],
     parameters: BaseModel,
     clusters: Clusters,
-    known_max_size: dict[str, int] | None = None,
+    max_sizes: MaxSizes | None = None,
 ) -> TrialFinding:
     """One trial in the cluster that ``clusters`` has for the VPN and these links."""
     try:
@@ -58,9 +59,7 @@ def execute(
         under = clusters.under(vpn, spec)
     except CulvertError as error:
         return TrialFinding.of_error(error)
-    pods = Pods(vpn, under)
-    if known_max_size is not None:
-        pods.known_max_size = known_max_size
+    pods = Pods(vpn, under, max_sizes or MaxSizes())
     network = ClusterNetwork(vpn)
     return Execution(network, between_pods(spec), measurement, parameters, pods).execute()
 
@@ -70,10 +69,10 @@ class Pods(Stage):
 
     brings_up = False
 
-    def __init__(self, vpn: Vpn, under: Under) -> None:
-        super().__init__()
+    def __init__(self, vpn: Vpn, under: Under, max_sizes: MaxSizes) -> None:
         self._vpn = vpn
         self._under = under
+        self._max_sizes = max_sizes
         self.observed = under.encrypted is not None
 
     def lab(self, spec: LabSpec) -> KubernetesLab:
@@ -101,7 +100,8 @@ class Pods(Stage):
         del path, busy  # the only one
         assert isinstance(lab, KubernetesLab)
         assert isinstance(vpn, ClusterNetwork)
-        return open_session(stack, lab, vpn)
+        session = open_session(stack, lab, vpn)
+        return replace(session, max_sizes=self._max_sizes)
 
     def proof(self, session: Session, measurement: Measurement[Any]) -> PathProof:
         assert isinstance(session, PodSession)

@@ -21,7 +21,7 @@ from culvert.proof.cluster.observer import watching
 from culvert.proof.cluster.seen import Seen
 from culvert.run.pods.prove import Watch
 from culvert.trial.check import Check
-from culvert.trial.sampling import found_share
+from culvert.trial.outside import found_share
 from culvert.trial.session import Session
 
 BURSTS = 60

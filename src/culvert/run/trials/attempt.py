@@ -38,7 +38,6 @@ from culvert.trial.accounts import add_accounts
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
-from culvert.trial.third_nodes import third_node_metrics
 from culvert.vpns.base import Vpn
 from culvert.vpns.variant import Missing
 
@@ -186,7 +185,6 @@ class Attempt:
             with ExitStack() as stack:
                 with naming_the_cause(self._vpn, lab):
                     session = self._stage.session(stack, lab, self._vpn, path, busy=busy)
-                session.known_max_size = self._stage.known_max_size
                 with naming_the_cause(self._vpn, lab, session.probes):
                     found.outcome = self._on_path(session, found.finding)
                 if found.outcome is None:
@@ -218,7 +216,8 @@ class Attempt:
         if not self._proved(finding, session.path, proof.last()):
             return None
         proof.add_accounts(outcome)
-        self._add_common_metrics(session, outcome)
+        for watched in outcome.watched:
+            add_accounts(session, outcome, watched.accounted, watched.others)
         return outcome
 
     def _attribute(self, finding: TrialFinding, session: Session) -> None:
@@ -234,16 +233,6 @@ class Attempt:
         if self._several:
             checks = [replace(check, name=f"{check.name} ({path})") for check in checks]
         return finding.proved(checks)
-
-    def _add_common_metrics(self, session: Session, outcome: Outcome) -> None:
-        for watched in outcome.watched:
-            add_accounts(
-                outcome,
-                watched.accounted,
-                shared_kernel=session.lab.shared_kernel,
-                attributable=self._vpn.cpu_attributable,
-            )
-            outcome.metrics += third_node_metrics(watched.others, session.lab)
 
 
 def _note_machines(finding: TrialFinding, lab: Lab, when: str) -> None:

@@ -15,7 +15,7 @@ from culvert.probe.client import Probe
 from culvert.results import Metric
 from culvert.topology.graph import MEMBERS, Path, Role, Topology
 from culvert.trial.outcome import Outcome
-from culvert.trial.session import Session
+from culvert.trial.session import MaxSizes, Session
 from culvert.vpns.base import Vpn
 
 _ALWAYS = {*Role} - MEMBERS | {Role.GATEWAY}
@@ -40,6 +40,7 @@ def open_session(
     path: Path,
     *,
     busy: Set[str] = frozenset(),
+    max_sizes: MaxSizes | None = None,
 ) -> Session:
     """A session with a probe on both ends, on servers, routers and a gateway, and on other nodes
     with processes of the VPN, but for those that are ``busy`` with paths measured at the same time.
@@ -51,14 +52,8 @@ def open_session(
         for node in lab.nodes.values()
         if node.name not in {*probes, *busy} and (node.role in _ALWAYS or vpn.processes[node.name])
     }
-    return Session(
-        lab,
-        vpn,
-        path,
-        probes[source.name],
-        probes[target.name],
-        others,
-    )
+    ends = probes[source.name], probes[target.name]
+    return Session(lab, vpn, path, *ends, others, max_sizes=max_sizes or MaxSizes())
 
 
 def together(outcomes: Mapping[Path, Outcome], earlier: Sequence[Metric] = ()) -> Outcome:

@@ -25,7 +25,7 @@ from culvert.topology.graph import Path
 from culvert.topology.spec import LabSpec
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
-from culvert.trial.session import Session
+from culvert.trial.session import MaxSizes, Session
 from culvert.vpns.base import Vpn
 
 LabFactory = Callable[[LabSpec], Lab]
@@ -67,10 +67,6 @@ class Stage(ABC):
     brings_up = True
     """Whether the time until the tunnel is up is one of the trial's figures."""
 
-    def __init__(self) -> None:
-        self.known_max_size: dict[str, int] = {}
-        """Of its sessions: kept for later trials."""
-
     @abstractmethod
     def lab(self, spec: LabSpec) -> Lab:
         """A new one."""
@@ -98,9 +94,10 @@ class Stage(ABC):
 class Tunnels(Stage):
     """Any lab in which Culvert brings the VPN up."""
 
-    def __init__(self, make_lab: LabFactory) -> None:
-        super().__init__()
+    def __init__(self, make_lab: LabFactory, max_sizes: MaxSizes | None = None) -> None:
+        """``max_sizes`` are those of earlier trials, if there were any."""
         self._make_lab = make_lab
+        self._max_sizes = max_sizes or MaxSizes()
 
     def lab(self, spec: LabSpec) -> Lab:
         return self._make_lab(spec)
@@ -108,7 +105,7 @@ class Tunnels(Stage):
     def session(
         self, stack: ExitStack, lab: Lab, vpn: Vpn, path: Path, *, busy: Set[str]
     ) -> Session:
-        return open_session(stack, lab, vpn, path, busy=busy)
+        return open_session(stack, lab, vpn, path, busy=busy, max_sizes=self._max_sizes)
 
     def proof(self, session: Session, measurement: Measurement[Any]) -> PathProof:
         return TunnelProof(session, drives=measurement.drives_tunnel)

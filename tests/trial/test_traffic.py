@@ -3,8 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.trial.traffic import Flow, InnerTraffic
-from culvert.trial.traffic_sum import add_flows, add_traffic, echo_traffic, turned
+from culvert.trial.traffic import Flow, InnerTraffic, add_flows, add_traffic, echo_traffic, turned
 
 sizes = st.integers(64, 1500)
 flows = st.builds(
