@@ -18,6 +18,7 @@ from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.vpns import registry
+from culvert.vpns.lifecycle import bring_up
 
 METRICS = {"rtt": "rtt_p50_us", "tcp": "goodput_bps"}
 """In this order: a host may take processors back after a flood."""
@@ -60,7 +61,7 @@ def tunnel(word: str, spec: LabSpec) -> Iterator[Session]:
         lab = stack.enter_context(NetnsLab(new_run_id(), spec))
         stack.callback(vpn.stop, lab)
         vpn.prepare(lab)
-        vpn.bring_up()
+        bring_up(vpn)
         yield open_session(stack, lab, vpn, lab.path)
 
 

@@ -22,6 +22,7 @@ from culvert.runid import new_run_id
 from culvert.study.conditions.processors import cores, split
 from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
+from culvert.vpns.lifecycle import bring_up
 
 VPN = "wireguard/go"
 ROUNDS = 15
@@ -68,7 +69,7 @@ def _goodput_bps(lab: Lab) -> float:
         vpn = registry.create(registry.parse(VPN))
         stack.callback(vpn.stop, lab)
         vpn.prepare(lab)
-        vpn.bring_up()
+        bring_up(vpn)
         session = open_session(stack, lab, vpn, lab.path)
         parameters = Tcp.Parameters.model_validate({"duration": f"{DURATION_S:g}s"})
         outcome = Tcp().run(session, parameters)

@@ -15,6 +15,7 @@ from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
 from culvert.trial.session import Session
 from culvert.vpns import registry
+from culvert.vpns.lifecycle import bring_up
 
 VPN = "wireguard/go"
 
@@ -40,7 +41,7 @@ def _once() -> float:
     with NetnsLab(new_run_id(), LabSpec()) as lab:
         try:
             vpn.prepare(lab)
-            vpn.bring_up()
+            bring_up(vpn)
             with Probe(lab.a) as a, Probe(lab.b) as b:
                 checks = before(Session(lab, vpn, lab.path, a, b))
             took_s = time.monotonic() - begun

@@ -19,7 +19,7 @@ this page from the docstrings. [Add a VPN](add-a-vpn.md) shows how they are used
 """
 _FIRST = (
     *("TunProgram", "TunnelVpn", "MeshVpn", "AssigningMeshVpn"),
-    *("TunDevice", "Vpn", "RunsPrograms"),
+    *("TunDevice", "Vpn"),
 )
 
 

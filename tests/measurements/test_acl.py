@@ -10,7 +10,7 @@ from culvert.labs.node import Node
 from culvert.measurements.acl.acl import Acl
 from culvert.results import Metric, Status
 from culvert.run.trials.finding import TrialFinding
-from culvert.vpns.policy import Permit, Policy, Protocol
+from culvert.vpns.abilities import Permit, Policy, Protocol
 from culvert.vpns.variant import Variant
 from culvert.vpns.wireguard.driver import WireGuard
 from culvert.vpns.wireguard.variants import DEVICE

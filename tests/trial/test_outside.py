@@ -25,6 +25,7 @@ from culvert.topology.link.impairment import Impairment, OneWay
 from culvert.topology.link.spec import LinkKind, LinkSpec
 from culvert.topology.spec import LabSpec
 from culvert.trial.session import Session
+from culvert.vpns import lifecycle
 from culvert.vpns.outer import outer_packet
 from tests.vpns.tunnels import bring_up, driver, skip_reason
 
@@ -173,7 +174,7 @@ def test_both_see_the_same_packets_at_the_same_end(session: SessionFactory) -> N
 
     def come_up() -> None:
         nonlocal up_ns
-        made.vpn.bring_up()
+        lifecycle.bring_up(made.vpn)
         up_ns = time.time_ns()
         captured.extend(capture.end().recorded)
 

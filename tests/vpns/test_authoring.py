@@ -21,11 +21,11 @@ from tests.docs.tables import ROOT
 NAMES = [
     *("DIRECT", "LEAVE_OUT", "ONLY_IPV4", "TUNNEL", "AssigningMeshVpn"),
     *("Capability", "Completed", "CountingRoutes", "DataCipher", "DataPath", "Dropping", "Ends"),
-    *("Enforcing", "Host"),
-    *("Lab", "LabError", "LinkState", "MeshVpn", "Missing", "Node", "NotPossible", "OuterFlow"),
-    *("OuterMessage", "OuterPacket", "Path", "Permit", "Policy", "Process", "ProgramEnded"),
-    *("Protocol", "Rekeying", "Resuming", "Role", "Route", "RouteCount", "RunsPrograms"),
-    *("TunDevice", "TunProgram", "TunnelVpn", "Variant"),
+    *("Enforcing", "Host", "Lab", "LabError", "LimitingMembers", "LinkState", "ListingRoutes"),
+    *("MeshVpn", "Missing", "Node", "NotPossible", "OrderingMembers", "OuterFlow"),
+    *("OuterMessage", "OuterPacket", "PairingMembers", "Path", "Permit", "Policy", "Ports"),
+    *("Process", "ProgramEnded", "Protocol", "Registering", "Rekeying", "Resuming", "Role"),
+    *("Route", "RouteCount", "Serving", "TunDevice", "TunProgram", "TunnelVpn", "Variant"),
     *("Violation", "Vpn", "VpnError"),
     *("accepts", "check_here", "endpoint", "hang_up", "kept_relayed", "largest_inner", "listens"),
     *("log_tail", "missing_from_kernel", "missing_tun"),
@@ -37,6 +37,13 @@ NAMES = [
 def test_the_names_for_drivers_are_these() -> None:
     assert authoring.__all__ == NAMES
     assert all(hasattr(authoring, name) for name in NAMES)
+
+
+def test_a_name_of_earlier_versions_reads_with_a_word() -> None:
+    with pytest.warns(DeprecationWarning, match="RunsPrograms is now a part of Vpn"):
+        assert authoring.RunsPrograms is authoring.Vpn
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        _ = authoring.Nothing
 
 
 def test_its_help_names_each_class_and_fits_a_few_screens() -> None:

@@ -19,10 +19,12 @@ from culvert.topology.graph import Path
 from culvert.topology.shapes import mesh, serving
 from culvert.topology.spec import LabSpec
 from culvert.vpns import innernet, wesher
+from culvert.vpns.abilities import pairs
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract import check
 from culvert.vpns.contract.observe import pings_answered
 from culvert.vpns.facts import ProgramEnded
+from culvert.vpns.lifecycle import join_all, serve_all
 from culvert.vpns.variant import DIRECT
 from tests.here import HERE
 from tests.run.cells import by_node, execute, measure, value
@@ -81,7 +83,7 @@ def test_weshers_contract_holds_on_a_mesh_too() -> None:
 
 
 def test_every_pair_is_direct(up: Up) -> None:
-    for path in up.vpn.pairs:
+    for path in pairs(up.vpn):
         up.vpn.reach(path)
         assert up.vpn.determine_route(path) == DIRECT
         source, target = up.lab.ends(path)
@@ -129,8 +131,8 @@ def test_without_udp_between_two_members_there_is_no_path(word: str) -> None:
         a, b = (node.underlay.address.ip for node in (lab.a, lab.b))
         lab.nodes["core"].run(["nft", "-f", "-"], stdin=_BLOCK.format(a=a, b=b))
         vpn.prepare(lab)
-        vpn.serve_all()
-        vpn.join_all(lab.members)
+        serve_all(vpn)
+        join_all(vpn, lab.members)
         vpn.up_deadline_s = 8.0
         with pytest.raises(VpnError, match="answered a ping"):
             vpn.reach(Path("a", "b"))

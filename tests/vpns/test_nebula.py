@@ -21,6 +21,7 @@ from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh, serving
 from culvert.topology.spec import LabSpec
 from culvert.vpns.contract.observe import pings_answered
+from culvert.vpns.lifecycle import bring_up
 from culvert.vpns.nebula.certificates import CERTIFICATE
 from culvert.vpns.nebula.driver import Nebula
 from culvert.vpns.nebula.packet import is_handshake, outer_length
@@ -159,7 +160,7 @@ def test_a_mesh_of_three(lab: LabFactory, text: str, route: Route) -> None:
     vpn = nebula(text)
     made = lab(LabSpec(topology=serving(mesh(3), vpn.needs)))
     vpn.prepare(made)
-    vpn.bring_up()
+    bring_up(vpn)
     for source in made.members:
         for target in made.members:
             if source.name != target.name:
@@ -180,7 +181,7 @@ def test_new_keys_by_a_new_certificate(lab: LabFactory) -> None:
     vpn = nebula("nebula/aes")
     made = lab(LabSpec(topology=serving(mesh(2), vpn.needs)))
     vpn.prepare(made)
-    vpn.bring_up()
+    bring_up(vpn)
     certificate = made.a.directory / CERTIFICATE
     before = certificate.read_bytes()
     vpn.rekey(made.path)

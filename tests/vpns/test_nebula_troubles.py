@@ -27,6 +27,7 @@ from culvert.topology.shapes import mesh, routed, serving
 from culvert.topology.spec import PAIR, LabSpec
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
+from culvert.vpns.lifecycle import bring_up
 from culvert.vpns.nebula.driver import Nebula
 from culvert.waiting import wait_until
 from tests.run.cells import SHORT
@@ -221,7 +222,7 @@ def test_a_program_that_is_dead_has_no_route(lab: LabFactory) -> None:
     vpn = Hurried.like("nebula/aes")
     made = lab(LabSpec(topology=serving(mesh(2), vpn.needs)))
     vpn.prepare(made)
-    vpn.bring_up()
+    bring_up(vpn)
     vpn.crash(made.b)
     for request in (vpn.determine_route, vpn.drop):
         with pytest.raises(VpnError, match=r"node b: Nebula's console (ended|does not)"):

@@ -23,10 +23,11 @@ from culvert.topology.graph import Path, Role
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh, serving
 from culvert.topology.spec import LabSpec
+from culvert.vpns.abilities import Protocol
 from culvert.vpns.contract.observe import node_state, pings_answered
+from culvert.vpns.lifecycle import bring_up, serve_all
 from culvert.vpns.mesh import MeshVpn
 from culvert.vpns.netbird.driver import NetBird
-from culvert.vpns.policy import Protocol
 from culvert.vpns.variant import DIRECT
 from tests.run.cells import execute, measure
 
@@ -96,7 +97,7 @@ def up(request: pytest.FixtureRequest) -> Iterator[Up]:
     with NetnsLab(new_run_id(), LabSpec(serving(mesh(3, paths=paths), vpn.needs))) as lab:
         try:
             vpn.prepare(lab)
-            vpn.bring_up()
+            bring_up(vpn)
             yield Up(vpn, lab, before)
         finally:
             vpn.stop(lab)
@@ -160,7 +161,7 @@ def test_a_relay_that_is_gone_is_named_within_the_deadline(word: str, reason: st
     with NetnsLab(new_run_id(), LabSpec(serving(mesh(2), vpn.needs))) as lab:
         try:
             vpn.prepare(lab)
-            vpn.serve_all()
+            serve_all(vpn)
             vpn.crash(vpn.relay)
             vpn.up_deadline_s = 5.0
             with pytest.raises(VpnError, match=reason):
@@ -176,7 +177,7 @@ def test_nothing_is_left_on_a_member_whose_daemon_is_killed(word: str) -> None:
         before = {node.name: node_state(node) for node in lab.members}
         try:
             vpn.prepare(lab)
-            vpn.bring_up()
+            bring_up(vpn)
             up = node_state(lab.a).left_since(before["a"])
             vpn.crash(lab.a)
         finally:
@@ -193,7 +194,7 @@ def test_a_wrong_setup_key_is_named() -> None:
     with NetnsLab(new_run_id(), LabSpec(serving(mesh(2), vpn.needs))) as lab:
         try:
             vpn.prepare(lab)
-            vpn.serve_all()
+            serve_all(vpn)
             vpn.up_deadline_s = 5.0
             vpn.setup_key = "00000000-0000-0000-0000-000000000000"
             with pytest.raises(VpnError, match=r"did not join.*setup key"):

@@ -23,6 +23,7 @@ from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
 from culvert.vpns.contract.observe import pings_answered
 from culvert.vpns.contract.outside import captured_on
+from culvert.vpns.lifecycle import bring_up
 from culvert.vpns.outer import OuterPacket
 from culvert.vpns.variant import DataPath
 from culvert.vpns.wireguard import program as wireguard_program
@@ -173,7 +174,7 @@ def test_on_a_mesh_each_path_has_a_tunnel(vpn: WireGuard) -> None:
     paths = (Way("a", "b"), Way("a", "c"), Way("b", "c"))
     with NetnsLab(new_run_id(), LabSpec(topology=mesh(3, paths=paths))) as lab:
         vpn.prepare(lab)
-        vpn.bring_up()
+        bring_up(vpn)
         for path in paths:
             source, target = lab.ends(path)
             assert pings_answered(source, vpn.inner(target).ip, length=100) == 1

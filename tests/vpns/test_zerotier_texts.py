@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import VpnError
-from culvert.vpns.policy import OPEN, Permit, Policy, Protocol
+from culvert.vpns.abilities import OPEN, Permit, Policy, Protocol
 from culvert.vpns.zerotier import packet, status, world
 from culvert.vpns.zerotier.controller import rules
 from culvert.vpns.zerotier.world import Identity

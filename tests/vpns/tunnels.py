@@ -7,7 +7,7 @@ from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.node import Node
 from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
-from culvert.vpns import registry
+from culvert.vpns import lifecycle, registry
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract.observe import pings_answered
 from culvert.vpns.contract.outside import captured_on
@@ -37,7 +37,7 @@ def skip_reason(text: str) -> str:
 def bring_up(vpn: Vpn, lab: Lab) -> None:
     """From nothing to a tunnel."""
     vpn.prepare(lab)
-    vpn.bring_up()
+    lifecycle.bring_up(vpn)
 
 
 def answered(vpn: Vpn, lab: Lab) -> tuple[int, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from culvert.labs.node import Node
 from culvert.proof.capture import judge_capture
 from culvert.proof.control import to_control
@@ -13,6 +15,7 @@ from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic import Flow
 from culvert.trial.watch import Watched
+from culvert.vpns.base import length_on_underlay
 
 _GOODPUT = ("goodput_bps", "goodput_up_bps", "goodput_down_bps")
 """Goodput of both directions together (or the only one), and of each if both carry data."""
@@ -118,7 +121,7 @@ def _of_bytes(session: Session, outcome: Outcome, watched: Watched) -> list[Chec
                     counted_by,
                     device.unsure_tx_bytes if handed is None else 0,
                 ),
-                outer_length=vpn.length_on_underlay,
+                outer_length=partial(length_on_underlay, vpn),
                 inner_mtu=inner_mtu,
                 ethernet_mtu=link.mtu,
                 # The wire counts each packet of a super-packet.

@@ -7,9 +7,8 @@ docs/driver-reference.md has all names on one page::
     TunnelVpn         two ends: one listens, others connect
     MeshVpn           members with a tun device that join by themselves
     AssigningMeshVpn  a mesh whose control server assigns the addresses
-    TunDevice         the declarations of a VPN with a tun device and one UDP port
+    TunDevice, Ports  a device of its own on each node, and one port
     Vpn               what every VPN has
-    RunsPrograms      what every VPN does with its programs
 
 What it declares::
 
@@ -23,11 +22,17 @@ What it declares::
     ONLY_IPV4                  the versions of IP below it, if it has no IPv6
     Policy, Permit, Protocol   what apply_policy() gets
 
-What it can do while it is up, if it has these methods::
+What only some VPNs can do: those whose drivers have these methods::
 
+    Serving                    serve(): control servers and relays
+    Registering                register(): make a member known before a measured start
+    LimitingMembers            most_members(): the largest number of nodes
+    OrderingMembers            newcomers: members for which the others wait
+    PairingMembers             pairs, enter(): not every member has a path to every other
     Dropping, Resuming         drop(), resume(): a tunnel apart from its processes
     Rekeying                   rekey(): new keys
     Enforcing                  apply_policy(): a policy of what members may send
+    ListingRoutes              routes(): the routes to several members by one request
     CountingRoutes             sent(): its programs' counts of packets by route
 
 What it works with::
@@ -51,6 +56,8 @@ What its test calls::
 
 from __future__ import annotations
 
+import warnings
+
 from culvert.errors import LabError, NotPossible, VpnError
 from culvert.labs.base import Ends, Lab
 from culvert.labs.capability import TUNNEL, Capability
@@ -58,7 +65,22 @@ from culvert.labs.host import Completed, Host
 from culvert.labs.node import LinkState, Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Path, Role
-from culvert.vpns.abilities import CountingRoutes, Dropping, Enforcing, Rekeying, Resuming
+from culvert.vpns.abilities import (
+    CountingRoutes,
+    Dropping,
+    Enforcing,
+    LimitingMembers,
+    ListingRoutes,
+    OrderingMembers,
+    PairingMembers,
+    Permit,
+    Policy,
+    Protocol,
+    Registering,
+    Rekeying,
+    Resuming,
+    Serving,
+)
 from culvert.vpns.base import ONLY_IPV4, Vpn, endpoint, underlay_address, uri_host
 from culvert.vpns.contract import Violation, check_here
 from culvert.vpns.facts import (
@@ -76,11 +98,8 @@ from culvert.vpns.facts import (
 )
 from culvert.vpns.mesh import AssigningMeshVpn, MeshVpn
 from culvert.vpns.outer import OuterFlow, OuterMessage, OuterPacket, largest_inner
-from culvert.vpns.policy import Permit, Policy, Protocol
-from culvert.vpns.program import TunProgram
-from culvert.vpns.running import RunsPrograms
-from culvert.vpns.tundevice import TunDevice
-from culvert.vpns.tunnel import TunnelVpn
+from culvert.vpns.tundevice import Ports, TunDevice
+from culvert.vpns.tunnel import TunnelVpn, TunProgram
 from culvert.vpns.variant import (
     DIRECT,
     LEAVE_OUT,
@@ -111,26 +130,32 @@ __all__ = [
     "Host",
     "Lab",
     "LabError",
+    "LimitingMembers",
     "LinkState",
+    "ListingRoutes",
     "MeshVpn",
     "Missing",
     "Node",
     "NotPossible",
+    "OrderingMembers",
     "OuterFlow",
     "OuterMessage",
     "OuterPacket",
+    "PairingMembers",
     "Path",
     "Permit",
     "Policy",
+    "Ports",
     "Process",
     "ProgramEnded",
     "Protocol",
+    "Registering",
     "Rekeying",
     "Resuming",
     "Role",
     "Route",
     "RouteCount",
-    "RunsPrograms",
+    "Serving",
     "TunDevice",
     "TunProgram",
     "TunnelVpn",
@@ -157,6 +182,14 @@ __all__ = [
     "wait_for_fact",
     "wait_for_ping",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Names of earlier versions."""
+    if name == "RunsPrograms":
+        warnings.warn("RunsPrograms is now a part of Vpn", DeprecationWarning, stacklevel=2)
+        return Vpn
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -12,38 +12,34 @@ While it is up, the proof uses the driver's declarations: the interface, which p
 underlay are the VPN's, which of them are its handshake, how long an outer packet is for an inner
 one, which route a path's packets take, and which processes carry the data.
 
-VPNs with two ends derive from ``culvert.vpns.tunnel.TunnelVpn``; the most common form derives from
-``culvert.vpns.program.TunProgram``.
+``culvert.vpns.abilities`` has what only some VPNs can: servers, events, policies. VPNs with a
+device of their own derive from ``culvert.vpns.tundevice.TunDevice``, those with two ends from
+``culvert.vpns.tunnel.TunnelVpn``, meshes from ``culvert.vpns.mesh.MeshVpn``.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from ipaddress import IPv4Interface, IPv6Interface
-from itertools import combinations
-from typing import ClassVar
+from ipaddress import IPv4Interface, IPv4Network, IPv6Interface
+from typing import ClassVar, TypeVar
 
-from culvert.errors import NotPossible, VpnError
+from culvert.errors import NotPossible
 from culvert.labs.base import Lab
+from culvert.labs.capability import TUNNEL, Capability
 from culvert.labs.host import Host
 from culvert.labs.node import Node
-from culvert.topology.graph import Path, Role
+from culvert.labs.process import Process
+from culvert.topology.graph import SERVERS, Path, Role
 from culvert.topology.ip import LONGER_IPV6, Address, IpVersion
 from culvert.topology.plan import TUNNELS_IPV6
+from culvert.vpns.facts import POLL_S, wait_for_fact
 from culvert.vpns.outer import OuterFlow, OuterPacket
-from culvert.vpns.running import RunsPrograms
-from culvert.vpns.variant import (
-    DIRECT,
-    LEAVE_OUT,
-    DataPath,
-    Missing,
-    Route,
-    Variant,
-)
+from culvert.vpns.variant import DIRECT, LEAVE_OUT, DataPath, Missing, Route, Variant
 
+T = TypeVar("T")
 ONLY_IPV4 = frozenset({IpVersion.V4})
 """``underlays`` of a driver."""
 _SMALL = 24
@@ -51,7 +47,7 @@ _MOST_IN_SMALL = 250
 _AT_ONCE = 16
 
 
-class Vpn(RunsPrograms):
+class Vpn(ABC):
     """One VPN implementation, in one variant, with options, on one lab.
 
     An instance serves one lab.
@@ -80,14 +76,31 @@ class Vpn(RunsPrograms):
     """Numbers of routing tables that its programs use; they are not configurable."""
     firewall_tables: ClassVar[frozenset[str]] = frozenset()
     """Names of tables of nftables that its programs create, of families ip and ip6."""
+    fixed_range: ClassVar[IPv4Network | None] = None
+    """Of the members' addresses, if it is not the lab's network for tunnels."""
     rekey_deadline_s: ClassVar[float] = 10.0
     """Longest duration of rekey(): with some VPNs it waits until they renew their keys
     themselves."""
+    up_deadline_s: float = 10.0
+    """Longest duration of each wait of serve(), join() and reach(); a measurement raises it where
+    many members join at once."""
+    poll_s: ClassVar[float] = POLL_S
+    """Time between two looks of ``await_fact()``."""
+    capabilities: ClassVar[frozenset[Capability]] = TUNNEL
+    """Those that its programs need (``node.daemon``); they get no others."""
+    server_capabilities: ClassVar[frozenset[Capability] | None] = None
+    """The same for its control servers and relays; None: as ``capabilities``."""
+    cpu_attributable: bool = True
+    """Whether the CPU time of processes and kernel threads is the VPN's CPU use. False if the
+    kernel encrypts in softirq and in the sender's own time."""
+    kernel_threads: tuple[str, ...] = ()
+    """Regular expressions for names of kernel threads that carry the data."""
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
-        super().__init__()
         self.variant = variant
         self.chosen = options
+        self.processes: dict[str, list[Process]] = defaultdict(list)
+        """Processes by node name, in the order of their start."""
         self._lab: Lab | None = None
 
     @property
@@ -118,10 +131,6 @@ class Vpn(RunsPrograms):
     def version(self, host: Host) -> str:
         """The version of the program that will run there, as precisely as it is known."""
 
-    def most_members(self) -> int | None:
-        """Largest number of nodes on one VPN of this variant; None: no limit."""
-        return None
-
     # -- its life ----------------------------------------------------------------------------------
 
     def prepare(self, lab: Lab) -> None:
@@ -133,16 +142,11 @@ class Vpn(RunsPrograms):
     def choose(self, lab: Lab) -> None:
         """Take names and ports that are free in the lab (``free_device()``, ``free_port()``), where
         the program's can be chosen."""
+        del lab
 
     @abstractmethod
     def configure(self) -> None:
         """Write keys (secret=True) and configuration to the nodes of ``self.lab``."""
-
-    def serve(self, server: Node) -> None:
-        """Start a server that the VPN ``needs`` and wait for the fact that it can be joined."""
-        raise NotPossible(
-            self.id, f"does not use a {server.role}", "report this: its needs are wrong"
-        )
 
     @abstractmethod
     def join(self, member: Node) -> None:
@@ -172,30 +176,12 @@ class Vpn(RunsPrograms):
         """The members in the order in which they join."""
         return self.lab.members
 
-    @property
-    def newcomers(self) -> Sequence[Node]:
-        """The members that ``enter`` a VPN whose servers are ready: all, unless some of them wait
-        for the others."""
-        return self.joining
-
-    @property
-    def pairs(self) -> Sequence[Path]:
-        """The pairs of members that have a path of their own: in a mesh each with each."""
-        return [Path(*both) for both in combinations([node.name for node in self.lab.members], 2)]
-
-    # -- nodes that come and go; culvert.vpns.abilities has what only some VPNs can ----------------
-
     def crash(self, node: Node) -> None:
         """Kill a node's processes (SIGKILL), without notice to peers. join() and reach() start them
         anew. Raises NotPossible if there is none."""
         if not self.processes[node.name]:
             raise NotPossible(self.id, "has no process that could be restarted", LEAVE_OUT)
         self._stop_processes(node, grace_s=0.0)
-
-    def enter(self, node: Node) -> None:
-        """Make a node part of the VPN, for the first time or after crash(): it joins, and connects
-        to those to which it connects by itself."""
-        self.join(node)
 
     def leave(self, node: Node) -> None:
         """Stop a node as a user would, so that a cold start of all follows."""
@@ -236,15 +222,6 @@ class Vpn(RunsPrograms):
         """The route that the program reports. Without a relay there is only the direct route."""
         return self.route(path)
 
-    def routes(self, source: Node, targets: Sequence[Node]) -> Mapping[str, Route]:
-        """``determine_route`` from one node to several, by name, without those that have no route
-        yet. A driver that gets them all by one request overrides it."""
-        found = {}
-        for target in targets:
-            with suppress(VpnError):
-                found[target.name] = self.determine_route(Path(source.name, target.name))
-        return found
-
     @property
     @abstractmethod
     def data_path(self) -> DataPath:
@@ -266,48 +243,60 @@ class Vpn(RunsPrograms):
         ``inner_length`` bytes without fragmentation; None where packets do not map one to one
         (a tunnel over TCP)."""
 
-    def length_on_underlay(self, inner_length: int) -> int | None:
-        """The same on the lab's underlay, where packets may be those of IPv6."""
-        length = self.outer_length(inner_length)
-        over_ipv6 = self._lab is not None and self._lab.spec.underlay is IpVersion.V6
-        return length + LONGER_IPV6 if length is not None and over_ipv6 else length
-
     def is_handshake(self, packet: OuterPacket) -> bool:
         """Whether a packet of the outer flow belongs to the handshake."""
         del packet
         return False
 
-    cpu_attributable: bool = True
-    """Whether the CPU time of processes and kernel threads is the VPN's CPU use. False if the
-    kernel encrypts in softirq and in the sender's own time."""
-    kernel_threads: tuple[str, ...] = ()
-    """Regular expressions for names of kernel threads that carry the data."""
+    # -- its programs ------------------------------------------------------------------------------
 
-    # -- shared ------------------------------------------------------------------------------------
+    def capabilities_on(self, node: Node) -> frozenset[Capability]:
+        """Those of its programs on a node."""
+        if node.role in SERVERS and self.server_capabilities is not None:
+            return self.server_capabilities
+        return self.capabilities
 
-    def bring_up(self, *, but: Path | None = None) -> None:
-        """Serve, join, reach, in order; ``but`` names a path whose source a measurement starts
-        itself."""
-        self.serve_all()
-        self.join_all([each for each in self.joining if but is None or each.name != but.source])
-        for path in self.paths:
-            if path != but:
-                self.reach(path)
+    def start_process(
+        self, node: Node, argv: Sequence[str], name: str, env: Mapping[str, str] | None = None
+    ) -> Process:
+        """Start a command in the foreground; it is ended with the VPN. ``name`` is that of its
+        log."""
+        process = node.daemon(argv, name=name, env=env, capabilities=self.capabilities_on(node))
+        self.processes[node.name].append(process)
+        return process
 
-    def serve_all(self) -> None:
-        """Start the servers, in the order of the topology."""
-        for server in self.lab.of_role(*self.needs):
-            self.serve(server)
+    def await_fact(
+        self,
+        fact: Callable[[], T | None],
+        process: Process | None,
+        what: str,
+        *,
+        evidence: Callable[[], str] = str,
+        deadline_s: float = 0.0,
+        poll_s: float = 0.0,
+    ) -> T:
+        """``wait_for_fact`` with its name, within ``up_deadline_s`` by default."""
+        return wait_for_fact(
+            fact,
+            vpn=self.id,
+            process=process,
+            what=what,
+            deadline_s=deadline_s or self.up_deadline_s,
+            evidence=evidence,
+            poll_s=poll_s or self.poll_s,
+        )
 
-    def join_all(self, members: Sequence[Node]) -> None:
-        """Let them join: at the same time if the driver permits it."""
-        for group in filter(None, self.groups(members)):
-            with ThreadPoolExecutor(len(group)) as pool:
-                list(pool.map(self.join, group))
+    def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
+        for process in reversed(self.processes[node.name]):
+            process.stop(grace_s=grace_s)
+        self.processes[node.name].clear()
 
-    def groups(self, members: Sequence[Node]) -> Sequence[Sequence[Node]]:
-        """Members that join at the same time, one group after the other."""
-        return [members] if self.joins_together else [[member] for member in members]
+
+def length_on_underlay(vpn: Vpn, inner_length: int) -> int | None:
+    """``outer_length`` on the lab's underlay, where packets may be those of IPv6."""
+    length = vpn.outer_length(inner_length)
+    over_ipv6 = vpn._lab is not None and vpn._lab.spec.underlay is IpVersion.V6
+    return length + LONGER_IPV6 if length is not None and over_ipv6 else length
 
 
 def underlay_address(node: Node) -> Address:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from culvert.errors import CulvertError
 from culvert.study.catalogue import Catalogue, Placing, installed_measurements
 from culvert.vpns import registry
+from culvert.vpns.abilities import most_members
 
 
 def installed_catalogue() -> Catalogue:
@@ -19,4 +20,4 @@ def _placing(vpn: str) -> Placing:
         made = registry.create(registry.parse(vpn))
     except CulvertError:
         return Placing()
-    return Placing(made.needs, made.most_members(), made.underlays)
+    return Placing(made.needs, most_members(made), made.underlays)

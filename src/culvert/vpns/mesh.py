@@ -9,22 +9,17 @@ relay.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Interface
 from typing import ClassVar
 
-from culvert.errors import NotPossible, VpnError
+from culvert.errors import VpnError
 from culvert.labs.capability import Capability
 from culvert.labs.host import Host
 from culvert.labs.node import Node
-from culvert.labs.process import Process
 from culvert.topology.graph import Path, Role
-from culvert.vpns.facts import (
-    missing_tun,
-    wait_for_ping,
-)
+from culvert.vpns.facts import wait_for_ping
 from culvert.vpns.tundevice import TunDevice
-from culvert.vpns.variant import DIRECT, Missing, Route, Variant
+from culvert.vpns.variant import DIRECT, Route, Variant
 
 
 class MeshVpn(TunDevice):
@@ -38,14 +33,10 @@ class MeshVpn(TunDevice):
     """Of members: a tun device and routes."""
     server_capabilities: ClassVar[frozenset[Capability] | None] = frozenset()
 
-    programs: Sequence[str]
-    """Names of all programs that members and servers run."""
-    by_hand: ClassVar[frozenset[str]] = frozenset()
-    """Those of them that ``culvert install`` does not provide."""
     poll_s = 0.02
     """A query starts a program, or works through all peers."""
     direct: ClassVar[frozenset[str]] = frozenset({"direct"})
-    """Names of the variants that claim a direct path."""
+    """Names of the variants that claim a direct path although they have a relay."""
 
     @abstractmethod
     def start(self, member: Node) -> None:
@@ -56,28 +47,9 @@ class MeshVpn(TunDevice):
         """The route of a node's packets to another, as its program reports it. Raises VpnError if
         there is none."""
 
-    def missing(self, host: Host) -> list[Missing]:
-        """The programs, and /dev/net/tun."""
-        absent = [each for each in self.programs if host.find(each) is None]
-        return missing_tun(host) + [self._lacks(each) for each in absent]
-
     def program(self, host: Host, name: str) -> str:
         """The path of one of the programs there; raises NotPossible."""
-        path = host.find(name)
-        if path is None:
-            raise NotPossible(self.id, f"{name} is missing", self._lacks(name).remedy)
-        return path
-
-    def _lacks(self, program: str) -> Missing:
-        if program in self.by_hand:
-            return Missing(program, f"put {program} on PATH: see docs/vendor-meshes.md")
-        return Missing.to_install(program, self.id)
-
-    def launch(
-        self, node: Node, name: str, *arguments: str, env: Mapping[str, str] | None = None
-    ) -> Process:
-        """Start one of the programs on a node; it is ended with the VPN."""
-        return self.start_process(node, [self.program(node, name), *arguments], name, env)
+        return self._require(host, name)
 
     def join(self, member: Node) -> None:
         """Start it."""
@@ -119,7 +91,7 @@ class MeshVpn(TunDevice):
     @property
     def claims_direct(self) -> bool:
         """Whether this variant's paths are direct."""
-        return self.variant.name in self.direct
+        return self.variant.name in self.direct or Role.RELAY not in self.needs
 
     @property
     def relay(self) -> Node:

@@ -1,37 +1,119 @@
-"""VPNs whose program has a tun device on each member and one UDP port."""
+"""VPNs with a device of their own on each member, and one port on the underlay."""
 
 from __future__ import annotations
 
-from ipaddress import IPv4Network
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from socket import IPPROTO_UDP
-from typing import ClassVar
+from typing import ClassVar, Self
 
+from culvert.errors import NotPossible
 from culvert.labs.base import Lab
+from culvert.labs.host import Host
 from culvert.labs.node import Node
+from culvert.labs.process import Process
+from culvert.topology.ip import LONGER_IPV6, Interface, IpVersion
 from culvert.vpns.base import Vpn
-from culvert.vpns.facts import path_of_device
-from culvert.vpns.outer import OuterFlow, OuterMessage
-from culvert.vpns.parts.taken import refuse_taken
-from culvert.vpns.variant import DataPath
+from culvert.vpns.facts import missing_tun, path_of_device
+from culvert.vpns.outer import OuterFlow, OuterMessage, largest_inner
+from culvert.vpns.variant import DataPath, Missing
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Of a VPN with several. A driver derives its own: a field for each port, with the usual number
+    as its default."""
+
+    def free(self, lab: Lab) -> Self:
+        """These, or others that are free in the lab."""
+        return replace(self, **{name: lab.free_port(port) for name, port in asdict(self).items()})
 
 
 class TunDevice(Vpn):
-    """Declares what follows for the proof. ``port`` is at one end, at least, of each packet.
-    A driver whose program can use another device or port sets them in ``choose()``."""
+    """Has what follows from the device, the port, the programs and a constant overhead. ``port`` is
+    at one end, at least, of each packet.
+
+    ``device`` and ``port`` are those that are free in the lab: a configuration has ``self.device``
+    and ``self.port``. A driver whose program cannot use others overrides ``choose()``.
+    """
 
     device: str
     port: int
-    fixed_range: ClassVar[IPv4Network | None] = None
-    """Of the members' addresses, if it is not the lab's network for tunnels."""
+    programs: Sequence[str] = ()
+    """Names of all programs that members and servers run, on PATH or among Culvert's tools. The
+    first is the VPN's own: it prints the version."""
+    by_hand: ClassVar[frozenset[str]] = frozenset()
+    """Those of them that ``culvert install`` does not provide."""
+    version_arguments: ClassVar[Sequence[str]] = ("--version",)
+    """Arguments with which the first program prints its version in the first line."""
+    overhead: ClassVar[int] = 0
+    """Outer less inner IP packet, in bytes, if it is constant."""
+    kernel_kind: ClassVar[str] = ""
+    """How the kind of the kernel's own device begins, for a VPN that can have one."""
 
-    def prepare(self, lab: Lab) -> None:
-        """Also refuse a range that a member's interfaces have already."""
-        super().prepare(lab)
-        for member in lab.members:
-            refuse_taken(self.id, member, self.fixed_range or lab.tunnels)
+    # -- requirements ------------------------------------------------------------------------------
+
+    def missing(self, host: Host) -> list[Missing]:
+        """The programs, and /dev/net/tun unless the kernel encrypts."""
+        absent = [self._lacks(each) for each in self.programs if host.find(each) is None]
+        return absent if self.data_path is DataPath.KERNEL else missing_tun(host) + absent
+
+    def version(self, host: Host) -> str:
+        """The first line that the first program prints for ``version_arguments``."""
+        path = self._require(host, self.programs[0])
+        done = host.run([path, *self.version_arguments], check=False)
+        lines = (done.stdout or done.stderr).strip().splitlines()
+        return lines[0] if lines else "unknown"
+
+    def _require(self, host: Host, program: str) -> str:
+        """The path of one of the programs there; raises NotPossible."""
+        path = host.find(program)
+        if path is None:
+            raise NotPossible(self.id, f"{program} is missing", self._lacks(program).remedy)
+        return path
+
+    def _lacks(self, program: str) -> Missing:
+        if program in self.by_hand:
+            return Missing(program, f"put {program} on PATH: see docs/vendor-meshes.md")
+        if self.role is None:
+            return Missing(program, f"put {program} on PATH")
+        return Missing.to_install(program, self.id)
+
+    # -- its life ----------------------------------------------------------------------------------
+
+    def choose(self, lab: Lab) -> None:
+        """Both the device and the port."""
+        self.device, self.port = lab.free_device(self.device), lab.free_port(self.port)
+
+    def launch(
+        self, node: Node, name: str, *arguments: str, env: Mapping[str, str] | None = None
+    ) -> Process:
+        """Start one of the programs on a node; it is ended with the VPN."""
+        return self.start_process(node, [self._require(node, name), *arguments], name, env)
+
+    def set_up_device(self, node: Node) -> None:
+        """Give an existing device the node's inner addresses and the MTU, and set it up: for a
+        program, or a kernel, that does not."""
+        for address in self.inside(node):
+            node.add_address(self.device, address)
+        node.set_link(self.device, up=True, mtu=self.inner_mtu)
+
+    def inside(self, node: Node) -> Sequence[Interface]:
+        """All the node's addresses inside the VPN."""
+        ipv6 = self.inner_ipv6(node)
+        return [self.inner(node), *([] if ipv6 is None else [ipv6])]
+
+    @property
+    def inner_mtu(self) -> int:
+        """The largest MTU of the device with which no outer packet is fragmented."""
+        spec = self.lab.spec
+        room = spec.mtu - (LONGER_IPV6 if spec.underlay is IpVersion.V6 else 0)
+        return largest_inner(self.outer_length, room)
+
+    # -- what the proof needs ----------------------------------------------------------------------
 
     def interface(self, node: Node) -> str:
-        """The tun device."""
+        """The device."""
         del node
         return self.device
 
@@ -41,8 +123,8 @@ class TunDevice(Vpn):
         return DataPath.USER
 
     def determine_data_path(self, node: Node) -> DataPath:
-        """From the kind of the interface."""
-        return path_of_device(self.id, node, self.device, kernel_kind=self.name)
+        """From the kind of the device."""
+        return path_of_device(self.id, node, self.device, kernel_kind=self.kernel_kind)
 
     @property
     def messages(self) -> tuple[OuterMessage, ...]:
@@ -51,5 +133,9 @@ class TunDevice(Vpn):
 
     @property
     def outer_flow(self) -> OuterFlow | None:
-        """UDP with the program's port at one end."""
+        """UDP with the port at one end."""
         return OuterFlow(IPPROTO_UDP, frozenset({self.port}), messages=self.messages)
+
+    def outer_length(self, inner_length: int) -> int | None:
+        """With the constant overhead."""
+        return inner_length + self.overhead

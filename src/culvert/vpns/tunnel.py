@@ -1,4 +1,5 @@
-"""VPNs with two ends: one end listens, others connect; on a pair, a routed lab and a star."""
+"""VPNs with two ends: one end listens, others connect; on a pair, a routed lab and a star. The most
+common form is one foreground program with a tun device and one UDP port."""
 
 from __future__ import annotations
 
@@ -9,9 +10,12 @@ from typing import ClassVar
 from culvert.errors import NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.node import Node
+from culvert.labs.process import Process
 from culvert.topology.graph import Path, Role
 from culvert.vpns.base import Vpn
-from culvert.vpns.variant import DIRECT, Route
+from culvert.vpns.facts import wait_for_device, wait_for_ping
+from culvert.vpns.tundevice import TunDevice
+from culvert.vpns.variant import DIRECT, Route, Variant
 
 
 class TunnelVpn(Vpn):
@@ -78,10 +82,6 @@ class TunnelVpn(Vpn):
         hub = self.target.name
         return DIRECT if hub in (path.source, path.target) else Route(hub, decrypts=True)
 
-    def bring_up(self, *, but: Path | None = None) -> None:
-        """All tunnels but the one of a path's source."""
-        super().bring_up(but=None if but is None else Path(but.source, self.target.name))
-
     def enter(self, node: Node) -> None:
         """The responder listens, an initiator connects."""
         if node.name == self.target.name:
@@ -123,3 +123,47 @@ class TunnelVpn(Vpn):
 
         Raises VpnError with the last lines of the log if it ends or does not come up in time.
         """
+
+
+class TunProgram(TunDevice, TunnelVpn):
+    """A driver defines the class attributes below, ``configure()`` and ``arguments()``, and
+    ``is_handshake()`` if it has a handshake.
+
+    The responder listens when its device is up; an initiator is connected when a ping through the
+    tunnel is answered.
+    """
+
+    program: ClassVar[str]
+    """Its name; ``programs`` are others that it needs."""
+    configures_device: ClassVar[bool] = True
+    """Whether the program gives its device the address and the MTU, and sets it up; otherwise
+    Culvert does, once the device is there."""
+
+    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
+        super().__init__(variant, options)
+        self.programs = (self.program, *self.programs)
+
+    @abstractmethod
+    def arguments(self, node: Node) -> Sequence[str]:
+        """The program's arguments on a node, for the foreground; paths are absolute
+        (``node.directory``)."""
+
+    def listen(self, target: Node) -> None:
+        """Start it; returns when its device is up."""
+        self.start(target)
+
+    def connect(self, source: Node) -> None:
+        """Start it; returns when a ping to the responder's inner address is answered."""
+        process = self.start(source)
+        address = self.inner(self.target).ip
+        wait_for_ping(self.id, source, address, process, deadline_s=self.up_deadline_s)
+
+    def start(self, node: Node) -> Process:
+        """Start the program on a node and wait for its device."""
+        process = self.launch(node, self.program, *self.arguments(node))
+        if not self.configures_device:
+            what = f"{self.program} on node {node.name} made {self.device}"
+            self.await_fact(lambda: node.link(self.device), process, what)
+            self.set_up_device(node)
+        wait_for_device(self.id, node, self.device, process, deadline_s=self.up_deadline_s)
+        return process

@@ -19,7 +19,7 @@ from culvert.vpns.authoring import (
     LabError,
     Missing,
     Node,
-    OuterFlow,
+    TunDevice,
     TunnelVpn,
     Variant,
     VpnError,
@@ -29,10 +29,9 @@ from culvert.vpns.authoring import (
 DEVICE = "vxlan0"
 PORT = 4789
 _VNI = 4789
-_OVERHEAD = 20 + 8 + 8 + 14
 
 
-class Vxlan(TunnelVpn):
+class Vxlan(TunDevice, TunnelVpn):
     """Point to point, unicast, with fixed hardware addresses."""
 
     name = "vxlan"
@@ -47,7 +46,8 @@ class Vxlan(TunnelVpn):
         ),
     )
 
-    device, port = DEVICE, PORT
+    device, port, kernel_kind = DEVICE, PORT, "vxlan"
+    overhead = 20 + 8 + 8 + 14
 
     def missing(self, host: Host) -> list[Missing]:
         if _kernel_has_vxlan(host):
@@ -61,10 +61,6 @@ class Vxlan(TunnelVpn):
 
     def most_members(self) -> int | None:
         return 2
-
-    def choose(self, lab: Lab) -> None:
-        """Both the device and the port."""
-        self.device, self.port = lab.free_device(DEVICE), lab.free_port(PORT)
 
     def configure(self) -> None:
         """There are no secrets and no files."""
@@ -84,32 +80,14 @@ class Vxlan(TunnelVpn):
         for node in lab.members:
             node.del_link(self.device)
 
-    def interface(self, node: Node) -> str:
-        del node
-        return self.device
-
     @property
     def data_path(self) -> DataPath:
         return DataPath.NONE
 
     def determine_data_path(self, node: Node) -> DataPath:
         """NONE as long as the device is the kernel's VXLAN; raises VpnError if it is not."""
-        link = node.link(self.device)
-        if link is None or link.kind != "vxlan":
-            raise VpnError(
-                f"{self.id} on node {node.name}",
-                f"{self.device} is {link.kind if link else 'missing'}, not vxlan",
-                "bring the tunnel up again",
-            )
+        super().determine_data_path(node)
         return DataPath.NONE
-
-    @property
-    def outer_flow(self) -> OuterFlow | None:
-        """UDP to the VXLAN port."""
-        return OuterFlow(17, frozenset({self.port}))
-
-    def outer_length(self, inner_length: int) -> int | None:
-        return inner_length + _OVERHEAD
 
     def _make_end(self, node: Node) -> None:
         (peer,) = self.peers(node)
@@ -126,8 +104,7 @@ class Vxlan(TunnelVpn):
             )
         except LabError as error:
             raise VpnError(self.id, error.why, error.remedy) from error
-        node.add_address(self.device, self.inner(node))
-        node.set_link(self.device, up=True, mtu=self.lab.spec.mtu - _OVERHEAD)
+        self.set_up_device(node)
 
 
 def _hardware_address(inner: IPv4Interface) -> str:

@@ -98,12 +98,8 @@ class Wesher(ManagedWireGuard):
 
     @property
     def newcomers(self) -> Sequence[Node]:
-        """All but the first, which they contact."""
+        """All but the first, which is there before them, so that they have a member to contact."""
         return self.lab.members[1:]
-
-    def groups(self, members: Sequence[Node]) -> Sequence[Sequence[Node]]:
-        """One first, so that the rest have a member to contact."""
-        return [members[:1], members[1:]]
 
     def join(self, member: Node) -> None:
         """Start it; it has joined when each member that it contacted is a peer of its device."""

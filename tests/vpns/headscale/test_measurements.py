@@ -11,7 +11,7 @@ from culvert.run.trials.finding import TrialFinding
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh
 from culvert.topology.spec import LabSpec
-from culvert.vpns.policy import Protocol
+from culvert.vpns.abilities import Protocol
 from tests.run.cells import measure, value, vpn
 from tests.vpns.tunnels import skip_reason
 

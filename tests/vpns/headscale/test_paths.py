@@ -18,6 +18,7 @@ from culvert.topology.shapes import mesh, serving
 from culvert.topology.spec import LabSpec
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract.observe import node_state
+from culvert.vpns.lifecycle import bring_up
 from culvert.vpns.variant import KEPT_RELAYED_BY
 from tests.run.cells import execute, vpn
 from tests.vpns.tunnels import skip_reason
@@ -82,7 +83,7 @@ def test_nothing_is_left(*, killed: bool) -> None:
     with NetnsLab(new_run_id(), LabSpec(topology=topology)) as lab:
         before = {name: (rules(node), node_state(node)) for name, node in lab.nodes.items()}
         contestant.prepare(lab)
-        contestant.bring_up()
+        bring_up(contestant)
         assert any("5270" in rule for rule in rules(lab.a))
         assert any("5270" in rule for rule in rules(lab.a) if rule.startswith("-6"))
         if killed:

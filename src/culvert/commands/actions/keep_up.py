@@ -28,6 +28,7 @@ from culvert.topology.spec import LabSpec
 from culvert.trial.check import Check
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
+from culvert.vpns.lifecycle import bring_up
 
 DEFAULT_MEMBERS = 3
 WATCH_S = 1.0
@@ -53,7 +54,7 @@ def keep_up(name: str, topology: str, *, as_json: bool) -> None:
         stack.callback(vpn.stop, lab)
         begun = time.monotonic()
         vpn.prepare(lab)
-        vpn.bring_up()
+        bring_up(vpn)
         up_s = time.monotonic() - begun
         checks = _prove(lab, vpn)
         proved_s = time.monotonic() - begun

@@ -30,6 +30,7 @@ from culvert.topology.shapes import mesh, serving
 from culvert.topology.spec import LabSpec
 from culvert.trial.session import Session
 from culvert.vpns.base import Vpn
+from culvert.vpns.lifecycle import bring_up
 from culvert.vpns.variant import DIRECT, Route
 
 MakeVpn = Callable[[], Vpn]
@@ -75,7 +76,7 @@ class Bench:
             stack.enter_context(lab)
             stack.callback(vpn.stop, lab)
             vpn.prepare(lab)
-            vpn.bring_up()
+            bring_up(vpn)
             yield vpn
 
     @contextmanager

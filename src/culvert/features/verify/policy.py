@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from culvert.features.criteria import Criterion
 from culvert.features.verify.base import FeatureTest, Finding
 from culvert.features.verify.bench import Bench, figures
-from culvert.vpns.policy import Protocol
+from culvert.vpns.abilities import Protocol
 
 _PORTS = (Protocol.TCP, Protocol.UDP)
 """Pings have no port, and some VPNs let them pass: they decide nothing."""

@@ -35,8 +35,7 @@ from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.units import DurationS, PerSecond
-from culvert.vpns.abilities import enforcing
-from culvert.vpns.policy import OPEN, Policy, Protocol
+from culvert.vpns.abilities import OPEN, Policy, Protocol, enforcing
 from culvert.waiting import wait_until
 
 LEAD_S = 0.2

@@ -10,7 +10,7 @@ from culvert.measurements.streams.packet import SMALLEST, UDP_HEADERS
 from culvert.probe.client import Task
 from culvert.probe.results import EchoOnce, RttResult, Transacted, parse
 from culvert.trial.session import Session
-from culvert.vpns.policy import Permit, Protocol
+from culvert.vpns.abilities import Permit, Protocol
 
 ATTEMPTS = 4
 """Requests of a flow; one answer is enough."""

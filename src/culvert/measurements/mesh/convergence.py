@@ -37,6 +37,7 @@ from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.units import DurationS
+from culvert.vpns.abilities import enter, newcomers
 from culvert.vpns.base import Vpn
 
 MOST_NAMED = 5
@@ -102,7 +103,7 @@ class Convergence(Measurement[ConvergenceParameters]):
             )
         vpn.up_deadline_s = max(vpn.up_deadline_s, parameters.exchange_max_s)
         for member in _before(vpn):
-            vpn.enter(member)
+            enter(vpn, member)
         ends = (session.source, session.target)
         captures = [look(session, node.name) for node in ends]
         with ExitStack() as stack:
@@ -138,8 +139,8 @@ class Convergence(Measurement[ConvergenceParameters]):
 
 def _before(vpn: Vpn) -> list[Node]:
     """The members that wait for the newcomers."""
-    newcomers = {node.name for node in vpn.newcomers}
-    return [member for member in vpn.joining if member.name not in newcomers]
+    new = {node.name for node in newcomers(vpn)}
+    return [member for member in vpn.joining if member.name not in new]
 
 
 def _probes(session: Session, stack: ExitStack) -> dict[str, Probe]:
@@ -154,9 +155,9 @@ def _probes(session: Session, stack: ExitStack) -> dict[str, Probe]:
 def _join_all(session: Session, exchange: Exchange) -> float:
     """Let all newcomers enter at once; returns the seconds until the last one has joined."""
     vpn = session.vpn
-    with ThreadPoolExecutor(max_workers=len(vpn.newcomers)) as pool:
+    with ThreadPoolExecutor(max_workers=len(newcomers(vpn))) as pool:
         exchange.begun_ns = time.monotonic_ns()
-        entering = {pool.submit(vpn.enter, node): node for node in vpn.newcomers}
+        entering = {pool.submit(enter, vpn, node): node for node in newcomers(vpn)}
         for number, entered in enumerate(as_completed(entering)):
             entered.result()
             for node in [entering[entered], *(_before(vpn) if number == 0 else ())]:

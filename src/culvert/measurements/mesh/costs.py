@@ -12,6 +12,7 @@ from culvert.probe.results import Accounted, parse
 from culvert.proof.reconcile import ETHERNET_HEADER
 from culvert.trial.accounting import begin_accounting
 from culvert.trial.session import Session
+from culvert.vpns.base import length_on_underlay
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def _member(session: Session, node: Node, counted: Accounted, used: Accounted) -
     link_bytes = _ip_bytes(node, counted)
     control_bytes = None
     inner = used.device(session.vpn.interface(node))
-    outer_length = session.vpn.length_on_underlay(SMALLEST)
+    outer_length = length_on_underlay(session.vpn, SMALLEST)
     if inner is not None and outer_length is not None:
         carried = (inner.rx_packets + inner.tx_packets) * outer_length
         # Packets that waited in vain for a tunnel are on the interface, but not on the link.

@@ -14,6 +14,7 @@ from culvert.probe.results import Accounted, FirstAnswer, parse
 from culvert.topology.graph import Path
 from culvert.trial.accounting import begin_accounting
 from culvert.trial.session import Session
+from culvert.vpns.abilities import pairs
 from culvert.waiting import wait_until
 
 NUDGE_S = 1.0
@@ -62,7 +63,7 @@ class Exchange:
         echo = probe.begin("echo", bind=session.inner(node), token=session.token, idle_s=_ECHO_S)
         account.ready()
         self._members[node.name] = _Member(node, echo, echo.port(), account)
-        for path in vpn.pairs:
+        for path in pairs(vpn):
             ends = {path.source, path.target}
             if node.name in ends and ends <= self._members.keys():
                 asking = self._ask(path, self.deadline_s)

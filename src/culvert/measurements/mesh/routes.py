@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from culvert.errors import DeadlineExceeded
 from culvert.topology.graph import Path
 from culvert.trial.session import Session
+from culvert.vpns.abilities import routes
 from culvert.vpns.variant import DIRECT, Route
 from culvert.waiting import wait_until
 
@@ -78,6 +79,6 @@ def _query(session: Session, paths: Iterable[Path]) -> dict[Path, Route]:
         targets[path.source].append(path)
     found: dict[Path, Route] = {}
     for source, of_source in targets.items():
-        routes = session.vpn.routes(nodes[source], [nodes[path.target] for path in of_source])
-        found |= {path: routes[path.target] for path in of_source if path.target in routes}
+        known = routes(session.vpn, nodes[source], [nodes[path.target] for path in of_source])
+        found |= {path: known[path.target] for path in of_source if path.target in known}
     return found

@@ -13,7 +13,7 @@ from culvert.labs.node import Node
 from culvert.topology.ip import IpVersion
 from culvert.topology.shapes import Shape
 from culvert.trial.session import Session
-from culvert.vpns.abilities import rekeying
+from culvert.vpns.abilities import enter, rekeying
 from culvert.vpns.variant import LEAVE_OUT
 
 
@@ -46,7 +46,7 @@ class RestartPeer(EventAction):
 
     def cause(self, session: Session) -> None:
         session.vpn.crash(session.target)
-        session.vpn.enter(session.target)
+        enter(session.vpn, session.target)
 
 
 class RestartSelf(EventAction):

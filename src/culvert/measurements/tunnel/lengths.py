@@ -5,7 +5,7 @@ from __future__ import annotations
 from culvert.measurements.streams.packet import SMALLEST
 from culvert.probe.results import Captured
 from culvert.trial.check import Check
-from culvert.vpns.base import Vpn
+from culvert.vpns.base import Vpn, length_on_underlay
 from culvert.vpns.outer import OuterPacket, outer_packet
 
 _TCP = 6
@@ -25,7 +25,7 @@ def judge_lengths(
     incomplete = len(captured.recorded) >= most_recorded or captured.kernel_drops > 0
     if vpn.outer_flow is None or incomplete:
         return []
-    expected = vpn.length_on_underlay(SMALLEST)
+    expected = length_on_underlay(vpn, SMALLEST)
     packets = [outer_packet(packet) for packet in captured.recorded]
     data = [packet for packet in packets if not vpn.is_handshake(packet)]
     there = [packet for packet in data if packet.outgoing]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from culvert.measurements.streams.packet import SMALLEST
 from culvert.probe.results import RecordedPacket
-from culvert.vpns.base import Vpn
+from culvert.vpns.base import Vpn, length_on_underlay
 from culvert.vpns.outer import OuterPacket, outer_packet
 
 
@@ -64,5 +64,5 @@ def _carries_a_request(vpn: Vpn, packet: OuterPacket) -> bool:
     """A request is the smallest inner packet; over a stream any data counts as one."""
     if vpn.is_handshake(packet):
         return False
-    length = vpn.length_on_underlay(SMALLEST)
+    length = length_on_underlay(vpn, SMALLEST)
     return bool(packet.payload) if length is None else packet.length == length

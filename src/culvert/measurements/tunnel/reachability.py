@@ -34,6 +34,7 @@ from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Found, Session
 from culvert.units import DurationS
+from culvert.vpns.lifecycle import groups
 from culvert.vpns.variant import DIRECT, Route
 from culvert.waiting import wait_until
 
@@ -147,7 +148,7 @@ class _Attempt:
         waits for and be reached all the same: requests decide."""
         begun = time.monotonic()
         vpn, troubles = self._session.vpn, []
-        for group in filter(None, vpn.groups(vpn.joining)):
+        for group in groups(vpn, vpn.joining):
             with ThreadPoolExecutor(len(group)) as pool:
                 troubles += [error for error in pool.map(self._joined, group) if error is not None]
         for error in troubles:

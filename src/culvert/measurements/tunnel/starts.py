@@ -10,7 +10,7 @@ from typing import ClassVar
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.trial.session import Session
-from culvert.vpns.abilities import dropping, resuming
+from culvert.vpns.abilities import dropping, enter, resuming
 
 
 class Start(StrEnum):
@@ -132,7 +132,7 @@ class AfterPeerRestart(Starting):
         session.vpn.crash(session.target)
 
     def begin(self, session: Session) -> None:
-        session.vpn.enter(session.target)
+        enter(session.vpn, session.target)
 
 
 def starting(start: Start) -> Starting:

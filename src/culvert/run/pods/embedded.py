@@ -50,6 +50,7 @@ from culvert.topology.spec import LabSpec
 from culvert.trial.accounting import begin_accounting
 from culvert.trial.check import Check
 from culvert.vpns.base import Vpn
+from culvert.vpns.lifecycle import bring_up
 
 CONTROL = "c"
 PATHS = (Path("a", "b"), Path("a", CONTROL), Path(CONTROL, "b"))
@@ -123,7 +124,7 @@ class OverVpn:
             self._stack.callback(vpn.stop, lab)
             self._say(f"cluster over {vpn.id}: bringing the VPN up")
             vpn.prepare(lab)
-            vpn.bring_up()
+            bring_up(vpn)
             self.cluster = EmbeddedCluster(
                 lab,
                 self.programs,

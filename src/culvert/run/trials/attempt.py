@@ -39,6 +39,7 @@ from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.vpns.base import Vpn
+from culvert.vpns.lifecycle import bring_up, serve_all
 from culvert.vpns.variant import Missing
 
 MOST_DESCRIBED = 3
@@ -141,9 +142,9 @@ class Attempt:
         begun = time.monotonic()
         with naming_the_cause(vpn, lab):
             if self._measurement.joins_members:
-                vpn.serve_all()
+                serve_all(vpn)
             else:
-                vpn.bring_up(but=paths[0] if self._measurement.drives_tunnel else None)
+                bring_up(vpn, but=paths[0] if self._measurement.drives_tunnel else None)
         if self._stage.brings_up and not self._measurement.drives_tunnel:
             finding.up_s = time.monotonic() - begun
             finding.evidence.vpn |= traps(vpn, lab)

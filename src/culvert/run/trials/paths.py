@@ -16,6 +16,7 @@ from culvert.results import Metric
 from culvert.topology.graph import MEMBERS, Path, Role, Topology
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import MaxSizes, Session
+from culvert.vpns.abilities import most_members
 from culvert.vpns.base import Vpn
 
 _ALWAYS = {*Role} - MEMBERS | {Role.GATEWAY}
@@ -24,7 +25,7 @@ _ALWAYS = {*Role} - MEMBERS | {Role.GATEWAY}
 
 def require_room(vpn: Vpn, topology: Topology) -> None:
     """Raise NotPossible if the topology has more members than the VPN supports."""
-    most, count = vpn.most_members(), len(topology.members)
+    most, count = most_members(vpn), len(topology.members)
     if most is not None and count > most:
         raise NotPossible(
             vpn.id,

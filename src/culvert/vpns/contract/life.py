@@ -17,6 +17,7 @@ from culvert.vpns.contract.leaks import LeakWitness
 from culvert.vpns.contract.observe import PINGS, NodeState, node_state, pings_of
 from culvert.vpns.contract.outside import UnderlayLook
 from culvert.vpns.contract.rules import Rule
+from culvert.vpns.lifecycle import bring_up
 from culvert.vpns.outer import OuterPacket, largest_inner
 from culvert.vpns.variant import DataPath
 
@@ -51,7 +52,7 @@ class Life:
         with self.guarded(Rule.LIFE):
             with self.story.part("bring-up"):
                 self.vpn.prepare(self.lab)
-                self.vpn.bring_up(but=self.lab.path)
+                bring_up(self.vpn, but=self.lab.path)
                 capture.packets()
                 self.vpn.reach(self.lab.path)
                 returned_ns = time.time_ns()

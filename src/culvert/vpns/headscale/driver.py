@@ -99,12 +99,10 @@ class Headscale(AssigningMeshVpn):
             prefix = control.ADDRESSES.prefixlen
             self.addresses[member.name] = IPv4Interface((address, prefix))
 
-    def bring_up(self, *, but: Path | None = None) -> None:
-        """A source that a measurement starts is registered first, and ended again."""
-        super().bring_up(but=but)
-        if but is not None:
-            self.join(self.lab.nodes[but.source])
-            self.leave(self.lab.nodes[but.source])
+    def register(self, member: Node) -> None:
+        """Join, which registers it, and end it again."""
+        self.join(member)
+        self.leave(member)
 
     def reach(self, path: Path) -> None:
         """Wait until both ends know each other, have found a direct path unless this variant is

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from culvert.vpns import authoring
 from culvert.vpns.authoring import DataCipher, Role, Variant, kept_relayed
 from culvert.vpns.headscale.members import MTU
-from culvert.vpns.parts import taken
 
 
 @dataclass(frozen=True)
-class Ports(taken.Ports):
+class Ports(authoring.Ports):
     """Of the servers and the members: the usual ones."""
 
     member: int = 41641

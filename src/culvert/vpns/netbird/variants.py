@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from culvert.vpns import authoring
 from culvert.vpns.authoring import DataCipher, Role, Variant, kept_relayed
-from culvert.vpns.parts import taken
 
 LEGACY = 33073
 """TCP: the control server listens there too, for old members; no setting changes it."""
 
 
 @dataclass(frozen=True)
-class Ports(taken.Ports):
+class Ports(authoring.Ports):
     """Of the servers and the members: the usual ones."""
 
     member: int = 51820

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from culvert.vpns import authoring
 from culvert.vpns.authoring import DataCipher, Role, Variant
-from culvert.vpns.parts import taken
 
 
 @dataclass(frozen=True)
-class Ports(taken.Ports):
+class Ports(authoring.Ports):
     """Of the server and the members: the usual ones."""
 
     member: int = 51821

@@ -1,0 +1,52 @@
+"""How a VPN is brought up: servers, then members, then paths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from culvert.errors import NotPossible
+from culvert.labs.node import Node
+from culvert.topology.graph import Path
+from culvert.vpns.abilities import Registering, Serving, newcomers
+from culvert.vpns.base import Vpn
+
+
+def bring_up(vpn: Vpn, *, but: Path | None = None) -> None:
+    """Serve, join, reach, in order; ``but`` names a path whose source a measurement starts
+    itself."""
+    serve_all(vpn)
+    source = None if but is None else but.source
+    join_all(vpn, [each for each in vpn.joining if each.name != source])
+    for path in vpn.paths:
+        if path.source != source:
+            vpn.reach(path)
+    if source is not None and isinstance(vpn, Registering):
+        vpn.register(vpn.lab.nodes[source])
+
+
+def serve_all(vpn: Vpn) -> None:
+    """Start the servers, in the order of the topology."""
+    for server in vpn.lab.of_role(*vpn.needs):
+        if not isinstance(vpn, Serving):
+            raise NotPossible(
+                vpn.id, f"does not use a {server.role}", "report this: its needs are wrong"
+            )
+        vpn.serve(server)
+
+
+def join_all(vpn: Vpn, members: Sequence[Node]) -> None:
+    """Let them join: at the same time if the driver permits it."""
+    for group in groups(vpn, members):
+        with ThreadPoolExecutor(len(group)) as pool:
+            list(pool.map(vpn.join, group))
+
+
+def groups(vpn: Vpn, members: Sequence[Node]) -> Sequence[Sequence[Node]]:
+    """Members that join at the same time, one group after the other: first those that wait for the
+    newcomers."""
+    if not vpn.joins_together:
+        return [[member] for member in members]
+    new = {node.name for node in newcomers(vpn)}
+    waiting = [member for member in members if member.name not in new]
+    return [group for group in (waiting, [each for each in members if each.name in new]) if group]
