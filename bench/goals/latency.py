@@ -12,13 +12,14 @@ from bench.goal import ROUNDS, Samples, alternate
 from bench.link import one_core_link, shared_link
 from culvert.errors import LabError
 from culvert.labs.base import Lab
-from culvert.measurements.rtt.load import Echo, rtt_result
 from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.probe.results import RttResult
+from culvert.trial.echo import Echo
 from culvert.waiting import wait_until
 
 SIZE = 64
 SECONDS = 2
+TIMEOUT_MS = 1000
 MILLION = 1_000_000
 FAST_PPS = 50_000
 FASTEST_PPS = 100_000
@@ -105,12 +106,14 @@ class RttMemory(MedianBelow):
 
 def _rtt(lab: Lab, *, rate_pps: float, count: int, memory: list[float] | None = None) -> RttResult:
     """On new agents; their peak memory is appended to ``memory``."""
-    seconds = count / rate_pps
-    with bare_session(lab) as session:
-        echo = Echo(session, session.inner(lab.b), seconds + 15)
-        task = echo.begin_rtt(size=SIZE, rate_pps=rate_pps, count=count, spin_us=1000)
-        found = rtt_result(task, seconds)
-        echo.close()
+    with bare_session(lab) as session, Echo(session, count / rate_pps + 15) as echo:
+        found = echo.rtt(
+            rate_pps=rate_pps,
+            count=count,
+            payload_size=SIZE - UDP_HEADERS,
+            timeout_ms=TIMEOUT_MS,
+            spin_us=1000,
+        )
         if memory is not None:
             memory.append(_peak_bytes(session.a.pid))
     return found

@@ -82,7 +82,7 @@ class FakeProbe:
         answers = {
             "capture": NOTHING_CAPTURED,
             "accounting": NOTHING_USED,
-            "echo": {},
+            "echo": {"packets": 0},
             "noise_floor": FLOOR,
             "echo_once": {"answered": True, "rtt_ns": 50_000},
             **self.answers,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from culvert.probe.results import RttResult, parse
+from culvert.probe.results import RttResult
 from culvert.proof.capture import (
     ENTROPY_BITS,
     canary_at_relay,
@@ -20,6 +20,7 @@ from culvert.proof.capture import (
 )
 from culvert.topology.link.spec import LinkSpec
 from culvert.trial.check import Check
+from culvert.trial.echo import Echo
 from culvert.trial.session import Session
 
 CANARY_PACKETS = 40
@@ -89,30 +90,20 @@ def echo_marked(
 
     ``patient`` waits for late answers even where the link is requested to lose packets.
     """
-    echo = session.b.begin(
-        "echo", bind=session.inner(session.target), token=session.token, idle_s=30
-    )
     rate_pps = _pace(session.link)
     if session.vpn.outer_length(CANARY_PAYLOAD_BYTES) is None:
         rate_pps = min(rate_pps, STREAM_RATE_PPS)
     count = max(min(at_most, round(rate_pps * LONGEST_S)), FEWEST_PACKETS)
-    to: dict[str, object] = {"protocol": "udp", "port": echo.port()}
-    if session.vpn.outer_flow is None and session.link.impairment.drops_udp:
-        to = {"protocol": "icmp"}
+    deaf = session.vpn.outer_flow is None and session.link.impairment.drops_udp
     hurried = bool(session.link.impairment) and not patient
-    answer = session.a.call(
-        "rtt",
-        15 + count / rate_pps,
-        to=session.inner(session.target),
-        **to,
-        rate_pps=rate_pps,
-        count=count,
-        payload_size=CANARY_PAYLOAD_BYTES,
-        timeout_ms=session.patience_ms(TIMEOUT_MS if hurried else PATIENCE_MS),
-        **session.marks,
-    )
-    echo.stop()
-    return parse(RttResult, answer)
+    with Echo(session, idle_s=30) as echo:
+        return echo.rtt(
+            rate_pps=rate_pps,
+            count=count,
+            payload_size=CANARY_PAYLOAD_BYTES,
+            timeout_ms=session.patience_ms(TIMEOUT_MS if hurried else PATIENCE_MS),
+            protocol="icmp" if deaf else "udp",
+        )
 
 
 def _pace(link: LinkSpec) -> float:

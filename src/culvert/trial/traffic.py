@@ -70,3 +70,10 @@ def echo_traffic(sent: int, reflected: int, received: int, size: int) -> InnerTr
         b_to_a_sent=Flow(reflected, reflected * size, size),
         b_to_a_received=Flow(received, received * size, size),
     )
+
+
+def unseen_echo_traffic(sent: int, received: int, size: int) -> InnerTraffic:
+    """The same where the far end counts nothing: it answered at most the sent and at least the
+    received requests."""
+    there, back = Flow(sent, sent * size, size), Flow(received, received * size, size)
+    return InnerTraffic(there, back, there, back)

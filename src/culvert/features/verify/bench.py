@@ -28,6 +28,7 @@ from culvert.topology.link.spec import LinkSpec
 from culvert.topology.nat import Access
 from culvert.topology.shapes import mesh, serving
 from culvert.topology.spec import LabSpec
+from culvert.trial.echo import Echo
 from culvert.trial.session import Session
 from culvert.vpns.base import Vpn
 from culvert.vpns.lifecycle import bring_up
@@ -138,12 +139,10 @@ def crossing(crossed: bool) -> str:
 @contextmanager
 def traffic(session: Session, lasting_s: float) -> Iterator[None]:
     """A few requests per second from the source to the target while the body runs."""
-    to = session.inner(session.target)
-    echo = session.b.begin("echo", bind=to, token=session.token, idle_s=lasting_s)
-    stream = begin_requests(session, echo.port(), rate_pps=_TRAFFIC_PPS, lasting_s=lasting_s)
-    yield
-    stream.stop()
-    echo.stop()
+    with Echo(session, lasting_s) as echo:
+        stream = begin_requests(echo, rate_pps=_TRAFFIC_PPS, lasting_s=lasting_s)
+        yield
+        stream.stop()
 
 
 class Undecided(CulvertError):

@@ -13,7 +13,6 @@ from culvert.features.verify.bench import (
     traffic,
 )
 from culvert.measurements.mtu.mtu import MtuParameters, one_direction
-from culvert.measurements.mtu.path import PathEnd
 from culvert.proof.canary import echo_marked
 from culvert.topology.shapes import CORE
 from culvert.vpns.abilities import rekeying
@@ -126,12 +125,7 @@ class SmallerMtu(FeatureTest):
             # Both ends: a veth drops what is longer than the other end's MTU without any notice.
             core.set_link(session.lab.attachments(CORE)[place].device, mtu=LOWER_MTU)
             target.set_link(target.underlay.device, mtu=LOWER_MTU)
-            found = one_direction(
-                session,
-                PathEnd(session.source, session.a),
-                PathEnd(target, session.b),
-                MtuParameters().oversize,
-            )
+            found = one_direction(session, MtuParameters().oversize)
         if found.largest is None:
             raise Undecided("no packet of any size arrived")
         detail = f"largest packet {found.largest} bytes"

@@ -26,10 +26,11 @@ from culvert.errors import DeadlineExceeded, ProbeError, VpnError
 from culvert.measurements.acl.flows import Flow, Services
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.parameters import RATE
-from culvert.measurements.streams.packet import SMALLEST, UDP_HEADERS
+from culvert.measurements.streams.packet import SMALLEST
+from culvert.measurements.streams.udp_stream import UdpRun, UdpStream
 from culvert.measurements.tunnel.looking import judge_looks, look
 from culvert.metrics import Better, MetricSpec, Weight
-from culvert.probe.results import FirstAnswer, UdpSource, UdpSunk, parse
+from culvert.probe.results import FirstAnswer, parse
 from culvert.results import Metric, Series
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
@@ -46,7 +47,6 @@ ASK_EVERY_US = 1000
 EVENT_S = 20.0
 """Upper bound of the duration of the commands of a policy."""
 SLACK_S = 5.0
-_INTERVAL_MS = 100
 
 
 class AclParameters(BaseParameters):
@@ -176,33 +176,17 @@ class _Round:
         session, rate_pps = self._session, self._parameters.rate_pps
         to = session.inner(session.target)
         lasting_s = LEAD_S + EVENT_S + self._parameters.settle_max_s + SLACK_S
-        sink = session.b.begin(
-            "udp_sink",
-            bind=to,
-            interval_ms=_INTERVAL_MS,
-            duration_max_s=lasting_s + SLACK_S,
-            **session.marks,
-        )
-        source = session.a.begin(
-            "udp_source",
-            to=to,
-            port=sink.port(),
-            payload_size=SMALLEST - UDP_HEADERS,
-            rate_pps=rate_pps,
-            duration_s=lasting_s,
-            **session.marks,
-        )
-        source.ready()
+        stream = UdpRun(session, UdpStream(to, (SMALLEST,), lasting_s, rate_pps)).start()
         time.sleep(LEAD_S)  # part of the method
         self.begun_ns = time.monotonic_ns()
         enforcing(session.vpn).apply_policy(policy)
         self.applied_ms = (time.monotonic_ns() - self.begun_ns) / 1e6
         held = self._silent()
-        sent = parse(UdpSource, source.stop())
-        arrived = parse(UdpSunk, sink.stop())
-        if not held or sent.first_ns is None or arrived.max_sequence is None:
+        trial = stream.stop()
+        first_ns, highest = trial.sent.first_ns, trial.sunk.max_sequence
+        if not held or first_ns is None or highest is None:
             return None
-        last_ns = sent.first_ns + 1e9 * (arrived.max_sequence + 1) / rate_pps
+        last_ns = first_ns + 1e9 * (highest + 1) / rate_pps
         return max(last_ns - self.begun_ns, 0.0) / 1e6
 
     def _silent(self) -> bool:

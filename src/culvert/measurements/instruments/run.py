@@ -29,9 +29,10 @@ from culvert.measurements.instruments.base import (
 from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.results import Metric
 from culvert.trial.check import Check
+from culvert.trial.echo import Echo
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
-from culvert.trial.traffic import Flow, InnerTraffic
+from culvert.trial.traffic import Flow, InnerTraffic, unseen_echo_traffic
 from culvert.trial.watch import Watched
 from culvert.waiting import wait_until
 
@@ -101,15 +102,10 @@ def measure_ping(
     report = ping.parse(_kept(a, "ping.txt", printed))
     sent = report.sent_packets or 0
     answered = sent - (report.lost_packets or 0)
-    there = Flow(sent, sent * packet_size, packet_size)
-    back = Flow(answered, answered * packet_size, packet_size)
-    traffic = InnerTraffic(
-        a_to_b_sent=there, a_to_b_received=back, b_to_a_sent=there, b_to_a_received=back
-    )
     return report, Outcome(
         metrics=list(report.metrics),
         watched=[watched],
-        traffic=traffic,
+        traffic=unseen_echo_traffic(sent, answered, packet_size),
         histograms=list(report.histograms),
     )
 
@@ -207,21 +203,13 @@ def _kept(node: Node, name: str, text: str) -> Path:
 
 
 def _send_marked(session: Session) -> None:
-    to = session.inner(session.target)
-    echo = session.b.begin("echo", bind=to, token=session.token, idle_s=GRACE_S)
-    session.a.call(
-        "rtt",
-        GRACE_S,
-        to=to,
-        port=echo.port(),
-        protocol="udp",
-        rate_pps=MARKED_RATE_PPS,
-        count=MARKED_PACKETS,
-        payload_size=MARKED_PAYLOAD,
-        timeout_ms=session.patience_ms(500),
-        **session.marks,
-    )
-    echo.stop()
+    with Echo(session, GRACE_S) as echo:
+        echo.rtt(
+            rate_pps=MARKED_RATE_PPS,
+            count=MARKED_PACKETS,
+            payload_size=MARKED_PAYLOAD,
+            timeout_ms=session.patience_ms(500),
+        )
 
 
 def _udp_traffic(report: ToolReport, load: Load, *, up: bool) -> InnerTraffic | None:

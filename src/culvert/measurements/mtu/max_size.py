@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from culvert.errors import VpnError
+from culvert.labs.node import Node
 from culvert.labs.witness import View
+from culvert.measurements.mtu.path import largest
 from culvert.measurements.streams.packet import SMALLEST, UDP_HEADERS
-from culvert.probe.results import EchoOnce, parse
+from culvert.trial.echo import Echo
 from culvert.trial.session import Session
 
 ATTEMPTS = 3
@@ -26,50 +28,34 @@ def find_max_size(session: Session) -> int:
     return session.max_sizes.of(tunnel, lambda: _search(session))
 
 
-def _search(session: Session) -> int:
-    mtu = session.inner_mtu(session.source)
+def interface_mtu(session: Session, node: Node) -> int:
+    """The MTU of a node's interface of the VPN. Raises VpnError if the interface is gone."""
+    mtu = session.inner_mtu(node)
     if mtu is None:
         raise VpnError(session.vpn.id, "its interface is gone", "see the VPN's log")
-    echo = session.b.begin(
-        "echo", bind=session.inner(session.target), token=session.token, idle_s=30
-    )
-    port = echo.port()
-    try:
-        low, high = SMALLEST, mtu + 1
-        if _crosses(session, port, mtu):
-            return mtu
-        if not _crosses(session, port, low):
-            raise VpnError(
-                session.vpn.id,
-                f"not even {low}-byte packets cross unfragmented",
-                "try it in 'culvert up'",
-            )
-        while high - low > 1:
-            middle = (low + high) // 2
-            if _crosses(session, port, middle):
-                low = middle
-            else:
-                high = middle
-        return low
-    finally:
-        echo.stop()
+    return mtu
 
 
-def _crosses(session: Session, port: int, size: int) -> bool:
-    attempts = LOSSY_ATTEMPTS if session.link.impairment else ATTEMPTS
-    timeout_ms = session.patience_ms(TIMEOUT_MS)
+def _search(session: Session) -> int:
+    mtu = interface_mtu(session, session.source)
+    with Echo(session, idle_s=30) as echo:
+        found = largest(SMALLEST, mtu, lambda size: _crosses(session, echo, size))
+    if found is None:
+        raise VpnError(
+            session.vpn.id,
+            f"not even {SMALLEST}-byte packets cross unfragmented",
+            "try it in 'culvert up'",
+        )
+    return found
+
+
+def _crosses(session: Session, echo: Echo, size: int) -> bool:
     capture = session.outside.begin(session.source.name, View.SENT, record=0)
     capture.ready()
-    answer = session.a.call(
-        "echo_once",
-        attempts * timeout_ms / 1000 + 5,
-        to=session.inner(session.target),
-        port=port,
-        payload_size=size - UDP_HEADERS,
+    answer = echo.once(
+        size - UDP_HEADERS,
         df=True,
-        attempts=attempts,
-        timeout_ms=timeout_ms,
-        **session.marks,
+        attempts=LOSSY_ATTEMPTS if session.link.impairment else ATTEMPTS,
+        timeout_ms=session.patience_ms(TIMEOUT_MS),
     )
-    captured = capture.end()
-    return parse(EchoOnce, answer).answered and captured.fragments == 0
+    return capture.end().fragments == 0 and answer.answered

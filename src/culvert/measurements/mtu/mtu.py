@@ -13,10 +13,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from culvert.errors import VpnError
-from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters, Measurement
-from culvert.measurements.mtu.path import Fate, OneWayMtu, PathEnd, largest
+from culvert.measurements.mtu.max_size import interface_mtu
+from culvert.measurements.mtu.path import Fate, OneWayMtu, largest
 from culvert.measurements.streams.packet import SMALLEST, TCP_HEADERS
 from culvert.measurements.tcp.mss import Announced, announce
 from culvert.metrics import Better, MetricSpec, Weight
@@ -104,11 +103,10 @@ class Mtu(Measurement[MtuParameters]):
 
     def run(self, session: Session, parameters: MtuParameters) -> Outcome:
         """Search in each direction, then open a connection."""
-        a, b = PathEnd(session.source, session.a), PathEnd(session.target, session.b)
         with session.watch(sample_one_in=1) as watched:
             found = {
-                "a_to_b": one_direction(session, a, b, parameters.oversize),
-                "b_to_a": one_direction(session, b, a, parameters.oversize),
+                "a_to_b": one_direction(session, parameters.oversize),
+                "b_to_a": one_direction(session, parameters.oversize, upward=False),
             }
             announced = announce(session)
         return Outcome(
@@ -121,12 +119,10 @@ class Mtu(Measurement[MtuParameters]):
         )
 
 
-def one_direction(
-    session: Session, source: PathEnd, target: PathEnd, oversize: int
-) -> MtuDirection:
-    """Search from ``source`` to ``target``; ``oversize`` as in the parameters."""
-    mtu = _interface_mtu(session, source.node)
-    with OneWayMtu(session, source, target) as way:
+def one_direction(session: Session, oversize: int, *, upward: bool = True) -> MtuDirection:
+    """Search from a to b if ``upward``, else from b to a; ``oversize`` as in the parameters."""
+    mtu = interface_mtu(session, session.source if upward else session.target)
+    with OneWayMtu(session, upward=upward) as way:
         most = largest(SMALLEST, mtu, lambda size: way.fate(size).arrived)
         whole = (
             None
@@ -140,13 +136,6 @@ def one_direction(
             above=None if most in (None, mtu) else way.fate((most or 0) + 1),
             inside_fragments=most is not None and way.inside_fragments(mtu + oversize),
         )
-
-
-def _interface_mtu(session: Session, node: Node) -> int:
-    mtu = session.inner_mtu(node)
-    if mtu is None:
-        raise VpnError(session.vpn.id, "its interface is gone", "see the VPN's log")
-    return mtu
 
 
 def _metrics(name: str, way: MtuDirection) -> list[Metric]:

@@ -13,18 +13,17 @@ lost.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
 
-from culvert.labs.node import Node
 from culvert.labs.witness import View
 from culvert.measurements.streams.packet import UDP_HEADERS
-from culvert.probe.client import Probe, Task
+from culvert.probe.client import Task
 from culvert.probe.results import Captured, EchoOnce, parse
+from culvert.trial.echo import Echo
 from culvert.trial.outside import Capture
 from culvert.trial.session import Session
 
-ATTEMPTS = 3
 TIMEOUT_MS = 100
 UDP = 17
 RECORDED = 32
@@ -42,14 +41,6 @@ class Fate(StrEnum):
     def arrived(self) -> bool:
         """Whether it came out of the tunnel."""
         return self in (Fate.WHOLE, Fate.FRAGMENTED)
-
-
-@dataclass(frozen=True)
-class PathEnd:
-    """A node and the probe on it."""
-
-    node: Node
-    probe: Probe
 
 
 def fate(*, arrived: bool, fragments: int, error: str | None, pmtu: int | None, size: int) -> Fate:
@@ -77,24 +68,22 @@ def largest(low: int, high: int, good: Callable[[int], bool]) -> int | None:
 
 
 class OneWayMtu:
-    """Packets from ``source`` to ``target`` inside the tunnel. A context manager."""
+    """Packets from one end of the path to the other inside the tunnel, ``upward`` from node a to
+    node b. A context manager."""
 
-    def __init__(self, session: Session, source: PathEnd, target: PathEnd) -> None:
+    def __init__(self, session: Session, *, upward: bool) -> None:
         self._session = session
-        self._source = source
-        self._target = target
+        self._upward = upward
+        ends = (session.source, session.target)
+        self.source, self._target = ends if upward else ends[::-1]
         self._known: dict[int, Fate] = {}
 
-    def __enter__(self) -> OneWayMtu:
-        self._to = self._session.inner(self._target.node)
-        self._echo = self._target.probe.begin(
-            "echo", bind=self._to, token=self._session.token, idle_s=60
-        )
-        self._port = self._echo.port()
+    def __enter__(self) -> Self:
+        self._echo = Echo(self._session, idle_s=60, upward=self._upward)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._echo.stop()
+        self._echo.close()
 
     def fate(self, size: int) -> Fate:
         """Fate of an inner packet of ``size`` bytes; tested once for each size."""
@@ -124,31 +113,20 @@ class OneWayMtu:
     def _request(self, size: int, *, df: bool) -> EchoOnce:
         """Echo requests of ``size`` bytes until one is answered."""
         timeout_ms = self._session.patience_ms(TIMEOUT_MS)
-        answer = self._source.probe.call(
-            "echo_once",
-            ATTEMPTS * timeout_ms / 1000 + 5,
-            to=self._to,
-            port=self._port,
-            payload_size=size - UDP_HEADERS,
-            df=df,
-            attempts=ATTEMPTS,
-            timeout_ms=timeout_ms,
-            **self._session.marks,
-        )
-        return parse(EchoOnce, answer)
+        return self._echo.once(size - UDP_HEADERS, df=df, timeout_ms=timeout_ms)
 
     def _inside(self) -> Task:
         """What comes out of the tunnel for the reflector."""
-        return self._target.probe.begin(
+        return self._session.ends[self._target.name].begin(
             "capture",
-            device=self._session.vpn.interface(self._target.node),
+            device=self._session.vpn.interface(self._target),
             direction="in",
             sample_one_in=1,
-            flow={"protocol": UDP, "ports": [self._port]},
+            flow={"protocol": UDP, "ports": [self._echo.port]},
             record=RECORDED,
             snaplen_record=0,
         )
 
     def _outside(self) -> Capture:
         """What the link carries towards the reflector."""
-        return self._session.outside.begin(self._target.node.name, View.TOWARDS, record=0)
+        return self._session.outside.begin(self._target.name, View.TOWARDS, record=0)

@@ -27,21 +27,23 @@ from culvert.measurements.parameters import (
     Spin,
     Streams,
 )
-from culvert.measurements.rtt.load import Echo, rtt_result
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
 from culvert.measurements.rtt.schedule import Sampling
 from culvert.measurements.streams.integrity import intact
+from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.measurements.streams.tcp_load import FlowDirection, Loaded, TcpLoad, TcpStreams
 from culvert.metrics import Better, MetricSpec, Weight, family
 from culvert.probe.results import RttResult
 from culvert.results import Histogram, Label, Metric, Series
 from culvert.trial.check import Check
+from culvert.trial.echo import Echo
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic import add_traffic, echo_traffic
 from culvert.units import DurationS, PerSecond
 
 SAMPLE_ONE_IN = 64
+TIMEOUT_MS = 1000
 LEAD_S = 0.5
 """The load fills the path before the first probe is sent, and lasts until the last has arrived."""
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
@@ -110,7 +112,7 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
         streams = TcpStreams(
             lasting_s, parameters.load, parameters.streams, parameters.congestion_control
         )
-        echo = Echo(session, session.inner(session.target), parameters.idle_s + lasting_s + 30)
+        echo = Echo(session, parameters.idle_s + lasting_s + 30)
         floor = noise_floor(
             session,
             size=parameters.packet_size,
@@ -120,10 +122,10 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
             spin_us=parameters.spin_ns // 1000,
         )
         with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
-            idle = self._probe(echo, parameters, parameters.idle_s)
+            idle = _probed(session, echo, parameters, parameters.idle_s)
             loads = [TcpLoad(session, streams, upward=upward) for upward in streams.ways]
             time.sleep(LEAD_S)  # part of the method: slow start is over
-            loaded = self._probe(echo, parameters, parameters.duration_s)
+            loaded = _probed(session, echo, parameters, parameters.duration_s)
             finished = [load.finish() for load in loads]
             reflected = echo.close().packets
         sent, received = idle.sent + loaded.sent, idle.received + loaded.received
@@ -153,15 +155,18 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
             ],
         )
 
-    def _probe(self, echo: Echo, parameters: LoadedRttParameters, seconds: float) -> RttResult:
-        task = echo.begin_rtt(
-            size=parameters.packet_size,
-            rate_pps=parameters.rate_pps,
-            count=_count(parameters, seconds),
-            sampling=parameters.sampling,
-            spin_us=parameters.spin_ns // 1000,
-        )
-        return rtt_result(task, seconds)
+
+def _probed(
+    session: Session, echo: Echo, parameters: LoadedRttParameters, seconds: float
+) -> RttResult:
+    return echo.rtt(
+        rate_pps=parameters.rate_pps,
+        count=_count(parameters, seconds),
+        payload_size=parameters.packet_size - UDP_HEADERS,
+        timeout_ms=session.patience_ms(TIMEOUT_MS),
+        sampling=parameters.sampling,
+        spin_us=parameters.spin_ns // 1000,
+    )
 
 
 def _count(parameters: LoadedRttParameters, seconds: float) -> int:

@@ -29,7 +29,7 @@ from culvert.results import Histogram, Label, Metric
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
-from culvert.trial.traffic import Flow, InnerTraffic
+from culvert.trial.traffic import InnerTraffic, unseen_echo_traffic
 from culvert.units import PerSecond
 
 TIMEOUT_MS = 1000
@@ -233,15 +233,7 @@ def _ask(session: Session, parameters: RttParameters) -> tuple[RttResult, InnerT
     if parameters.protocol is Protocol.TCP and ended is not None:
         own, far = found.tcp_info or TcpInfo(), parse(Responded, ended).tcp_info or TcpInfo()
         return found, transaction_traffic(own, far, connections=1)
-    size = parameters.packet_size
-    there, back = Flow(found.sent, found.sent * size, size), _flow(found.received, size)
-    return found, InnerTraffic(
-        a_to_b_sent=there, a_to_b_received=back, b_to_a_sent=there, b_to_a_received=back
-    )
-
-
-def _flow(packets: int, size: int) -> Flow:
-    return Flow(packets, packets * size, size)
+    return found, unseen_echo_traffic(found.sent, found.received, parameters.packet_size)
 
 
 def _metrics(found: RttResult) -> list[Metric]:

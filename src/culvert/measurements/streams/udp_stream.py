@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from culvert.measurements.streams.packet import SMALLEST, UDP_HEADERS
-from culvert.probe.results import EchoOnce, UdpSource, UdpSunk, parse
+from culvert.probe.results import UdpSource, UdpSunk, parse
+from culvert.trial.echo import Echo
 from culvert.trial.session import Session
 from culvert.trial.traffic import Flow, InnerTraffic
 
@@ -76,6 +77,11 @@ class UdpTrial:
         return self.sunk.unique
 
     @property
+    def lost(self) -> int:
+        """Packets that did not arrive; what the receiver's full socket dropped had arrived."""
+        return max(self.sent.packets - self.unique - (self.sunk.socket_drops or 0), 0)
+
+    @property
     def sent_flow(self) -> Flow:
         """For the proof: the packets handed to the tunnel."""
         return _flow(self.sent.packets, self.sent.bytes, self.length)
@@ -98,18 +104,30 @@ def _flow(packets: int, payload_bytes: int, length: int | None) -> Flow:
 
 
 class UdpRun:
-    """One stream: node b listens from the beginning, node a sends from start() on."""
+    """One stream: the receiver listens from the beginning, the sender sends from start() on.
 
-    def __init__(self, session: Session, stream: UdpStream, quiet_ms: int = QUIET_MS) -> None:
+    ``upward`` is from node a to node b.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        stream: UdpStream,
+        quiet_ms: int = QUIET_MS,
+        *,
+        upward: bool = True,
+    ) -> None:
         self._session = session
         self._stream = stream
-        self._sink = session.b.begin(
+        self._patience_s = 4 * quiet_ms / 1000 + SLACK_S
+        self._sender, receiver = (session.a, session.b) if upward else (session.b, session.a)
+        self._sink = receiver.begin(
             "udp_sink",
             bind=stream.to,
             port=stream.port,
             receive_buffer=RECEIVE_BUFFER_BYTES,
             interval_ms=stream.interval_ms,
-            duration_max_s=stream.duration_s + SLACK_S,
+            duration_max_s=stream.duration_s + self._patience_s,
             flows=stream.flows,
             quiet_ms=quiet_ms,
             clock="shared" if session.lab.shared_kernel else "separate",
@@ -121,7 +139,7 @@ class UdpRun:
     def start(self) -> UdpRun:
         """Returns when the first packet is due."""
         stream = self._stream
-        self._source = self._session.a.begin(
+        self._source = self._sender.begin(
             "udp_source",
             to=stream.to,
             port=self._port,
@@ -151,31 +169,26 @@ class UdpRun:
         sent = self.sent()
         # Duplicates may arrive after all other packets.
         expected = None if self._session.link.impairment.duplicates else sent.packets
-        sunk = parse(UdpSunk, self._sink.stop(packets=expected))
+        return self._trial(sent, expected)
+
+    def stop(self) -> UdpTrial:
+        """Stop sending, and wait for packets in transit."""
+        return self._trial(parse(UdpSource, self._source.stop()), None)
+
+    def _trial(self, sent: UdpSource, expected: int | None) -> UdpTrial:
+        sunk = parse(UdpSunk, self._sink.stop(self._patience_s, packets=expected))
         return UdpTrial(self._stream.length, sent, sunk)
 
 
-def udp_trial(session: Session, stream: UdpStream, quiet_ms: int = QUIET_MS) -> UdpTrial:
+def udp_trial(
+    session: Session, stream: UdpStream, quiet_ms: int = QUIET_MS, *, upward: bool = True
+) -> UdpTrial:
     """One stream from its beginning to its end."""
-    return UdpRun(session, stream, quiet_ms).start().finish()
+    return UdpRun(session, stream, quiet_ms, upward=upward).start().finish()
 
 
 def quiet_ms(session: Session, to: str) -> int:
     """Silence after which a stream to ``to`` has ended, from the path's round trip."""
-    echo = session.b.begin("echo", bind=to, token=session.token, idle_s=SLACK_S)
-    answer = parse(
-        EchoOnce,
-        session.a.call(
-            "echo_once",
-            SLACK_S,
-            to=to,
-            port=echo.port(),
-            payload_size=SMALLEST - UDP_HEADERS,
-            df=False,
-            attempts=3,
-            timeout_ms=2000,
-            **session.marks,
-        ),
-    )
-    echo.stop()
+    with Echo(session, SLACK_S, to) as echo:
+        answer = echo.once(SMALLEST - UDP_HEADERS, df=False, timeout_ms=2000)
     return QUIET_MS + 2 * round((answer.rtt_ns or 0) / 1e6)

@@ -19,18 +19,20 @@ from pydantic import Field
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.ceiling import bare_link_tells
 from culvert.measurements.parameters import Duration
-from culvert.measurements.rtt.load import Echo, rtt_result
+from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.measurements.streams.tcp_echo import transaction_traffic
 from culvert.metrics import Better, MetricSpec, Weight, family
 from culvert.probe.results import Responded, TcpInfo, Times, Transacted, parse
 from culvert.results import Histogram, Metric
 from culvert.trial.check import Check
+from culvert.trial.echo import Echo
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic import InnerTraffic, add_traffic, echo_traffic
 
 CEILING_S = 0.25
 MARKED, MARKED_PPS, MARKED_BYTES = 20, 2000, 84
+MARKED_TIMEOUT_MS = 1000
 SLACK_S = 15
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999}
 MAX_ERRORS = 0.01
@@ -73,7 +75,7 @@ class _Transactions(Measurement[TransactionParameters]):
         """Send requests for the given time."""
         inner = session.inner(session.target)
         with session.watch(sample_one_in=1) as watched:
-            marked = _send_marked(session, inner)
+            marked = _send_marked(session)
             found, responded = self._ask(session, parameters, inner, parameters.duration_s)
         underlay = str(session.target.underlay.reached_at.ip)
         ceiling = (
@@ -163,11 +165,15 @@ class TcpCrr(_Transactions):
         return super()._histograms(found) + own
 
 
-def _send_marked(session: Session, to: str) -> InnerTraffic:
+def _send_marked(session: Session) -> InnerTraffic:
     """A few echo requests with the canary: one-byte messages cannot carry it."""
-    echo = Echo(session, to, SLACK_S)
-    task = echo.begin_rtt(size=MARKED_BYTES, rate_pps=MARKED_PPS, count=MARKED)
-    sent = rtt_result(task, MARKED / MARKED_PPS)
+    echo = Echo(session, SLACK_S)
+    sent = echo.rtt(
+        rate_pps=MARKED_PPS,
+        count=MARKED,
+        payload_size=MARKED_BYTES - UDP_HEADERS,
+        timeout_ms=session.patience_ms(MARKED_TIMEOUT_MS),
+    )
     return echo_traffic(sent.sent, echo.close().packets, sent.received, MARKED_BYTES)
 
 

@@ -27,13 +27,14 @@ from culvert.labs.router.block import UdpBlock
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.parameters import RATE, PacketSize
 from culvert.measurements.tunnel.looking import judge_looks, look
-from culvert.measurements.tunnel.stream import SteadyStream, arrivals, first_answer, lost_packets
+from culvert.measurements.tunnel.stream import arrivals, lost_packets, steady_stream
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer
 from culvert.proof.alive import survivors
 from culvert.results import Metric, Series
 from culvert.topology.graph import Role
 from culvert.trial.check import Check
+from culvert.trial.echo import Echo
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.units import DurationS, PerSecond
@@ -163,33 +164,28 @@ class _Switch:
         """Streams, the change, the report, an answer, a little more of the streams."""
         session, parameters = self._session, self._parameters
         lasting_s = 2 * self._deadline_s + 2 * parameters.hold_s + SLACK_S
-        echo = session.b.begin(
-            "echo", bind=session.inner(session.target), token=session.token, idle_s=lasting_s
-        )
-        ends = (session.source, session.target)
+        echo = Echo(session, lasting_s)
         streams = [
-            SteadyStream(
+            steady_stream(
                 session,
-                *both,
                 rate_pps=parameters.rate_pps,
                 packet_size=parameters.packet_size,
                 lasting_s=lasting_s,
+                upward=upward,
             )
-            for both in (ends, ends[::-1])
+            for upward in (True, False)
         ]
         for stream in streams:
-            stream.begin()
+            stream.start()
         self.before = self._hold()
         self.begun_ns = time.monotonic_ns()
         change()
         self._await(reached)
         if self.reported is not None:
-            self.answer = first_answer(
-                session, echo.port(), interval_us=ASK_EVERY_US, deadline_s=self._deadline_s
-            )
+            self.answer = echo.first_answer(interval_us=ASK_EVERY_US, deadline_s=self._deadline_s)
         self.after = self._hold()
-        self.trials = [stream.end() for stream in streams]
-        echo.stop()
+        self.trials = [stream.stop() for stream in streams]
+        echo.close()
 
     def _hold(self) -> int:
         """Packets that arrive at the relay in the time on one route."""

@@ -36,6 +36,7 @@ from culvert.results import Label, Metric, Series
 from culvert.trial.accounting import EVERYBODY
 from culvert.trial.accounts import add_accounts
 from culvert.trial.check import Check
+from culvert.trial.echo import Echo
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.units import DurationS
@@ -143,13 +144,7 @@ class _Cycle:
         vpn = session.vpn
         deadline_s = max(vpn.up_deadline_s, start.answer_max_s)
         # First: if node b's side ends, the reflector's address is removed.
-        echo = session.b.begin(
-            "echo",
-            bind=session.inner(session.target),
-            token=session.token,
-            idle_s=pause_s + deadline_s + 2 * SLACK_S,
-        )
-        port = echo.port()
+        echo = Echo(session, pause_s + deadline_s + 2 * SLACK_S)
         if up:
             start.end(session)
         time.sleep(pause_s)  # a parameter of the study
@@ -157,15 +152,8 @@ class _Cycle:
             session.source.name, View.NODE, record=RECORDED_PACKETS, snaplen_record=RECORDED_BYTES
         )
         capture.ready()
-        answer = session.a.begin(
-            "first_answer",
-            to=session.inner(session.target),
-            port=port,
-            # Otherwise requests before the tunnel is up would follow a default route.
-            bind=session.inner(session.source),
-            interval_us=start.request_interval_us,
-            deadline_s=deadline_s,
-            **session.marks,
+        answer = echo.begin_first_answer(
+            interval_us=start.request_interval_us, deadline_s=deadline_s
         )
         answer.ready()
         self.begun_ns = session.source.monotonic_ns()
@@ -176,7 +164,7 @@ class _Cycle:
             raise _no_answer(session, error) from error
         self.processes = [use for each in start.started(session) if (use := _used(each))]
         captured = capture.end()
-        echo.stop()
+        echo.close()
         precedence = start.precedes(session)
         command_ns = min(
             (process.started_monotonic_ns for process in start.started(session)),

@@ -25,12 +25,13 @@ from culvert.labs.node import Node
 from culvert.labs.witness import View
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
-from culvert.measurements.tunnel.stream import begin_requests, first_answer
+from culvert.measurements.tunnel.stream import begin_requests
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.proof.alive import survivors
 from culvert.proof.capture import no_clear_text
 from culvert.results import Metric
 from culvert.trial.check import Check
+from culvert.trial.echo import Echo
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Found, Session
 from culvert.units import DurationS
@@ -173,13 +174,9 @@ class _Attempt:
         if not self._have_addresses():
             why = filter(None, ("an end has no address inside the VPN", self._join_trouble))
             raise VpnError(vpn.id, "; ".join(why), "see the log of its program")
-        to = session.inner(session.target)
         lasting_s = self._parameters.give_up_s + self._parameters.settle_s + SLACK_S
-        echo = session.b.begin("echo", bind=to, token=session.token, idle_s=lasting_s)
-        port = echo.port()
-        answer = first_answer(
-            session, port, interval_us=ASK_EVERY_US, deadline_s=self._parameters.give_up_s
-        )
+        echo = Echo(session, lasting_s)
+        answer = echo.first_answer(interval_us=ASK_EVERY_US, deadline_s=self._parameters.give_up_s)
         if answer is None:
             waited = f"no answer within {self._parameters.give_up_s:g} s"
             self.why = "; ".join(filter(None, (waited, self._join_trouble)))
@@ -187,9 +184,9 @@ class _Attempt:
             since_ns = answer.started_ns if begun_ns is None else begun_ns
             first_ms = (answer.answered_ns - since_ns) / 1e6
             self._times.append(Metric("first_packet_ms", "ms", first_ms))
-            self._settle(port, since_ns=since_ns)
+            self._settle(echo, since_ns=since_ns)
         with suppress(ProbeError):  # its address may have gone with the tunnel
-            echo.stop()
+            echo.close()
 
     def _have_addresses(self) -> bool:
         """Whether both ends have their inner address: at once if a member has not joined."""
@@ -209,10 +206,10 @@ class _Attempt:
         address = self._session.inner(node)
         return link is not None and address in {str(each.ip) for each in link.addresses}
 
-    def _settle(self, port: int, *, since_ns: int) -> None:
+    def _settle(self, echo: Echo, *, since_ns: int) -> None:
         """Requests at a steady rate until the program reports the direct path, or time is up."""
         lasting_s = self._parameters.settle_s + SLACK_S
-        stream = begin_requests(self._session, port, rate_pps=STREAM_PPS, lasting_s=lasting_s)
+        stream = begin_requests(echo, rate_pps=STREAM_PPS, lasting_s=lasting_s)
         looked_ns = since_ns
 
         def direct() -> int | None:

@@ -23,16 +23,12 @@ from culvert.measurements.streams.integrity import intact
 from culvert.measurements.streams.udp_stream import SLACK_S, UdpTrial
 from culvert.measurements.tunnel.events import Event, action_for
 from culvert.measurements.tunnel.looking import judge_looks, look
-from culvert.measurements.tunnel.stream import (
-    SteadyStream,
-    arrivals,
-    first_answer,
-    lost_packets,
-)
+from culvert.measurements.tunnel.stream import arrivals, lost_packets, steady_stream
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer
 from culvert.results import Metric
 from culvert.trial.check import Check
+from culvert.trial.echo import Echo
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.units import DurationS, PerSecond
@@ -85,33 +81,29 @@ class Reconnect(Measurement[ReconnectParameters]):
     def run(self, session: Session, parameters: ReconnectParameters) -> Outcome:
         """Stream, event, first answer, a little more of the stream."""
         event = action_for(parameters.event, silence_s=parameters.silence_s)
-        to = session.inner(session.target)
         event_s = session.vpn.rekey_deadline_s if parameters.event is Event.REKEY else EVENT_S
         lasting_s = event_s + parameters.silence_s + parameters.recover_max_s + SLACK_S
         ends = (session.source, session.target)
         captures = [look(session, node.name) for node in ends]
-        echo = session.b.begin("echo", bind=to, token=session.token, idle_s=lasting_s)
-        stream = SteadyStream(
+        echo = Echo(session, lasting_s)
+        stream = steady_stream(
             session,
-            *ends,
             rate_pps=parameters.rate_pps,
             packet_size=parameters.packet_size,
             lasting_s=lasting_s,
         )
         if event.stream_goes_on:
-            stream.begin()
+            stream.start()
             time.sleep(LEAD_S)  # part of the method
         begun_ns = session.source.monotonic_ns()
         event.cause(session)
         happened_ns = session.source.monotonic_ns()
         if not event.stream_goes_on:
-            stream.begin()
-        answer = first_answer(
-            session, echo.port(), interval_us=ASK_EVERY_US, deadline_s=parameters.recover_max_s
-        )
+            stream.start()
+        answer = echo.first_answer(interval_us=ASK_EVERY_US, deadline_s=parameters.recover_max_s)
         time.sleep(event.tail_s)  # part of the method: it must stay up
-        trial = stream.end()
-        echo.stop()
+        trial = stream.stop()
+        echo.close()
         leaks = judge_looks(session, ends, captures)
         return Outcome(
             metrics=_metrics(

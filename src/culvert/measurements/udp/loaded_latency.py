@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from culvert.measurements.rtt.load import RttUnderUdp
+from culvert.measurements.rtt.schedule import Sampling
+from culvert.measurements.streams.packet import UDP_HEADERS
+from culvert.measurements.streams.udp_stream import SLACK_S, UdpRun, UdpStream, UdpTrial
 from culvert.metrics import Better, MetricSpec, family
+from culvert.probe.results import RttResult
 from culvert.results import Histogram, Metric
+from culvert.trial.echo import Echo
+from culvert.trial.session import Session
 
 LOADS = (10, 50, 90)
 """Percentages of the PDR at which latency is measured."""
+TIMEOUT_MS = 1000
+LEAD_S = 0.1
+"""The load runs for this time before the first echo request and after the last."""
 
 
 def _at_load(load: int) -> tuple[MetricSpec, ...]:
@@ -31,6 +39,41 @@ def _at_load(load: int) -> tuple[MetricSpec, ...]:
 
 
 LATENCY_METRICS = tuple(spec for load in LOADS for spec in _at_load(load))
+
+
+@dataclass(frozen=True)
+class RttUnderUdp:
+    """Round trips, the load beside them, and the number of requests the far end reflected."""
+
+    rtt: RttResult
+    load: UdpTrial
+    reflected: int
+
+
+def rtt_under_udp(
+    session: Session,
+    *,
+    to: str,
+    size: int,
+    load_pps: float,
+    probe_pps: float,
+    duration_s: float,
+    quiet_ms: int,
+) -> RttUnderUdp:
+    """Echo requests at ``probe_pps`` while UDP packets of the same size go from a to b."""
+    lasting_s = duration_s + 2 * LEAD_S
+    stream = UdpStream(to, (size,), lasting_s, rate_pps=load_pps)
+    run = UdpRun(session, stream, quiet_ms)
+    echo = Echo(session, lasting_s + SLACK_S, to)
+    run.start()
+    rtt = echo.rtt(
+        rate_pps=probe_pps,
+        count=max(round(probe_pps * duration_s), 10),
+        payload_size=size - UDP_HEADERS,
+        timeout_ms=session.patience_ms(TIMEOUT_MS),
+        sampling=Sampling.SCATTERED,
+    )
+    return RttUnderUdp(rtt, run.finish(), echo.close().packets)
 
 
 @dataclass(frozen=True)

@@ -24,12 +24,17 @@ from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics, udp_ceiling
 from culvert.measurements.mtu.max_size import find_max_size
 from culvert.measurements.parameters import SIZES, PacketSize
-from culvert.measurements.rtt.load import RttUnderUdp, rtt_under_udp
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, NoiseFloor, noise_floor
 from culvert.measurements.streams.integrity import intact
 from culvert.measurements.streams.packet import marked_run
 from culvert.measurements.streams.udp_stream import UdpStream, UdpTrial, quiet_ms, udp_trial
-from culvert.measurements.udp.loaded_latency import LATENCY_METRICS, LOADS, LoadedLatency
+from culvert.measurements.udp.loaded_latency import (
+    LATENCY_METRICS,
+    LOADS,
+    LoadedLatency,
+    RttUnderUdp,
+    rtt_under_udp,
+)
 from culvert.measurements.udp.search import Bounds, Limit, SearchPlan, SearchTrial, limit, search
 from culvert.measurements.udp.searched_rates import RATE_METRICS, rate_metrics
 from culvert.metrics import MetricSpec

@@ -10,16 +10,17 @@
 
 from __future__ import annotations
 
-from culvert.labs.node import Node
 from culvert.measurements.mtu.path import largest
 from culvert.measurements.streams.packet import UDP_HEADERS
-from culvert.probe.client import Probe
-from culvert.probe.results import EchoOnce, RttResult, UdpSource, UdpSunk, parse
+from culvert.measurements.streams.udp_stream import UdpStream, UdpTrial, udp_trial
+from culvert.measurements.underlay.way import arrived_bps, in_ms
+from culvert.probe.results import RttResult
 from culvert.proof.real_link import FoundLink, FoundWay, judge_real_link
 from culvert.proof.underlay import ETHERNET_HEADER, RATE_TOLERANCE, requested_loss
 from culvert.results import Metric
 from culvert.topology.link.impairment import OneWay
 from culvert.trial.check import Check
+from culvert.trial.echo import Echo
 from culvert.trial.session import Session
 
 ECHOES = 200
@@ -52,8 +53,8 @@ class RealLink:
         rtt = self._round_trips()
         mtu = self._mtu()
         ways = session.link.impairment
-        there = self._way(session.a, session.b, session.target, ways.a_to_b, mtu, seconds)
-        back = self._way(session.b, session.a, session.source, ways.b_to_a, mtu, seconds)
+        there = self._way(ways.a_to_b, mtu, seconds, upward=True)
+        back = self._way(ways.b_to_a, mtu, seconds, upward=False)
         self.found = FoundLink(mtu, rtt.min_ns, rtt.p50_ns, there, back)
 
     def checks(self) -> list[Check]:
@@ -71,8 +72,8 @@ class RealLink:
         values: list[tuple[str, str, float | None, dict[str, str]]] = [
             ("asked_mtu_bytes", "bytes", link.mtu if link.mtu_requested else None, {}),
             ("found_mtu_bytes", "bytes", found.mtu, {}),
-            ("found_rtt_min_ms", "ms", _ms(found.rtt_min_ns), {}),
-            ("found_rtt_ms", "ms", _ms(found.rtt_p50_ns), {}),
+            ("found_rtt_min_ms", "ms", in_ms(found.rtt_min_ns), {}),
+            ("found_rtt_ms", "ms", in_ms(found.rtt_p50_ns), {}),
         ]
         for name, one_way, way in ways:
             label = {"direction": name}
@@ -91,23 +92,13 @@ class RealLink:
         ]
 
     def _round_trips(self) -> RttResult:
-        session = self._session
-        to = session.inner(session.target)
-        echo = session.b.begin("echo", bind=to, token=session.token, idle_s=30)
-        answer = session.a.call(
-            "rtt",
-            15 + ECHOES / ECHOES_PPS,
-            protocol="udp",
-            to=to,
-            port=echo.port(),
-            rate_pps=ECHOES_PPS,
-            count=ECHOES,
-            payload_size=ECHO_PAYLOAD_BYTES,
-            timeout_ms=session.patience_ms(2000),
-            **session.marks,
-        )
-        echo.stop()
-        return parse(RttResult, answer)
+        with Echo(self._session, idle_s=30) as echo:
+            return echo.rtt(
+                rate_pps=ECHOES_PPS,
+                count=ECHOES,
+                payload_size=ECHO_PAYLOAD_BYTES,
+                timeout_ms=self._session.patience_ms(2000),
+            )
 
     def _mtu(self) -> int | None:
         """The largest packet whose echo comes back whole, up to the devices' MTUs."""
@@ -115,95 +106,32 @@ class RealLink:
         ends = (session.source, session.target)
         links = (node.link(node.underlay.device) for node in ends)
         most = min(link.mtu for link in links if link is not None)
-        to = session.inner(session.target)
-        echo = session.b.begin("echo", bind=to, token=session.token, idle_s=60)
-        port = echo.port()
-
-        def crosses(size: int) -> bool:
-            answer = session.a.call(
-                "echo_once",
-                10 + 3 * session.patience_ms(TIMEOUT_MS) / 1000,
-                to=to,
-                port=port,
-                payload_size=size - UDP_HEADERS,
-                df=True,
-                timeout_ms=session.patience_ms(TIMEOUT_MS),
-                attempts=3,
-                **session.marks,
+        timeout_ms = session.patience_ms(TIMEOUT_MS)
+        with Echo(session, idle_s=60) as echo:
+            return largest(
+                SMALLEST_MTU,
+                most,
+                lambda size: echo.once(size - UDP_HEADERS, df=True, timeout_ms=timeout_ms).answered,
             )
-            return parse(EchoOnce, answer).answered
 
-        found = largest(SMALLEST_MTU, most, crosses)
-        echo.stop()
-        return found
-
-    def _way(
-        self,
-        sender: Probe,
-        receiver: Probe,
-        target: Node,
-        one_way: OneWay,
-        mtu: int | None,
-        seconds: float,
-    ) -> FoundWay:
+    def _way(self, one_way: OneWay, mtu: int | None, seconds: float, *, upward: bool) -> FoundWay:
         size = mtu or SMALLEST_MTU
         frame_bits = 8 * (size + ETHERNET_HEADER)
         requested_bps = one_way.rate_on(self._session.link.rate_bps)
         rate_bps = None
         for _ in range(1 if requested_bps is None else ATTEMPTS):
-            _, flood = self._stream(sender, receiver, target, size, None, FLOOD_S)
-            found_bps = _rate_bps(flood, frame_bits)
+            flood = self._stream(size, None, FLOOD_S, upward=upward)
+            found_bps = arrived_bps(flood.sunk, frame_bits)
             rate_bps = max(filter(None, (rate_bps, found_bps)), default=None)
             if requested_bps and rate_bps and rate_bps >= ENOUGH * requested_bps:
                 break
         known_bps = rate_bps or requested_bps
         pps = min(FASTEST_PPS, RATE_SHARE * known_bps / frame_bits) if known_bps else 10.0
-        sent, sunk = self._stream(sender, receiver, target, size, max(pps, 1.0), seconds)
-        lost = max(sent.packets - sunk.unique - (sunk.socket_drops or 0), 0)
-        return FoundWay(rate_bps, sent.packets, lost)
+        stream = self._stream(size, max(pps, 1.0), seconds, upward=upward)
+        return FoundWay(rate_bps, stream.sent.packets, stream.lost)
 
-    def _stream(
-        self,
-        sender: Probe,
-        receiver: Probe,
-        target: Node,
-        size: int,
-        pps: float | None,
-        seconds: float,
-    ) -> tuple[UdpSource, UdpSunk]:
+    def _stream(self, size: int, pps: float | None, seconds: float, *, upward: bool) -> UdpTrial:
         session = self._session
-        wait_s = session.patience_ms(1000) / 1000
-        sink = receiver.begin(
-            "udp_sink",
-            bind=session.inner(target),
-            interval_ms=100,
-            duration_max_s=seconds + wait_s + 20,
-            quiet_ms=QUIET_MS,
-            clock="separate",
-            **session.marks,
-        )
-        source = sender.call(
-            "udp_source",
-            seconds + 15,
-            to=session.inner(target),
-            port=sink.port(),
-            payload_size=size - UDP_HEADERS,
-            rate_pps=pps,
-            duration_s=seconds,
-            segmentation="none",
-            **session.marks,
-        )
-        sent = parse(UdpSource, source)
-        return sent, parse(UdpSunk, sink.stop(wait_s + 20, packets=sent.packets))
-
-
-def _rate_bps(flood: UdpSunk, frame_bits: int) -> float | None:
-    """Of the frames that arrived; the first starts the clock."""
-    if flood.first_ns is None or flood.last_ns is None or flood.last_ns <= flood.first_ns:
-        return None
-    arrived = flood.packets + (flood.socket_drops or 0)
-    return (arrived - 1) * frame_bits / ((flood.last_ns - flood.first_ns) / 1e9)
-
-
-def _ms(value_ns: int | None) -> float | None:
-    return None if value_ns is None else value_ns / 1e6
+        to = session.inner(session.target if upward else session.source)
+        stream = UdpStream(to, (size,), seconds, pps, segmentation="none")
+        return udp_trial(session, stream, session.patience_ms(QUIET_MS), upward=upward)

@@ -20,7 +20,7 @@ from culvert.probe.results import RttResult, parse
 from culvert.results import Histogram
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
-from culvert.trial.traffic import Flow, InnerTraffic
+from culvert.trial.traffic import Flow, InnerTraffic, add_flows
 
 DELAY_HISTOGRAM = "one_way_delay_ns"
 """The histogram of each direction; the direction is its label."""
@@ -82,10 +82,7 @@ class Underlay(Measurement[UnderlayParameters]):
         impairment = session.link.impairment
         deaf = impairment.drops_udp
         with session.watch(sample_one_in=1 if deaf else SAMPLE_ONE_IN) as watched:
-            ways = [
-                Way("a to b", session, session.a, session.b, session.target, impairment.a_to_b),
-                Way("b to a", session, session.b, session.a, session.source, impairment.b_to_a),
-            ]
+            ways = [Way(session, upward=upward) for upward in (True, False)]
             for way in ways:
                 way.measure(parameters.duration_s)
             there, back = ways
@@ -95,9 +92,9 @@ class Underlay(Measurement[UnderlayParameters]):
             metrics=[metric for way in ways for metric in way.metrics()],
             watched=[watched],
             traffic=InnerTraffic(
-                a_to_b_sent=_with(there.sent, pings),
+                a_to_b_sent=add_flows(there.sent, pings),
                 a_to_b_received=there.received,
-                b_to_a_sent=_with(back.sent, pings),
+                b_to_a_sent=add_flows(back.sent, pings),
                 b_to_a_received=back.received,
             ),
             histograms=[
@@ -134,7 +131,3 @@ def _ping(session: Session) -> Flow:
         ),
     )
     return Flow(found.sent, found.sent * PING_PACKET_BYTES, PING_PACKET_BYTES)
-
-
-def _with(flow: Flow, other: Flow) -> Flow:
-    return Flow(flow.packets + other.packets, flow.ip_bytes + other.ip_bytes)

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import math
 
-from culvert.labs.node import Node
-from culvert.measurements.streams.packet import UDP_HEADERS
-from culvert.probe.client import Probe
-from culvert.probe.results import UdpSource, UdpSunk, parse
+from culvert.measurements.streams.udp_stream import Arrivals, UdpStream, UdpTrial, udp_trial
+from culvert.probe.results import UdpSunk
 from culvert.proof.underlay import (
     ETHERNET_HEADER,
     RATE_TOLERANCE,
@@ -27,7 +25,7 @@ from culvert.results import Metric
 from culvert.topology.link.impairment import OneWay
 from culvert.trial.check import Check
 from culvert.trial.session import Session
-from culvert.trial.traffic import Flow
+from culvert.trial.traffic import Flow, add_flows
 
 FASTEST_PPS = 5000.0
 RATE_SHARE = 0.5
@@ -61,18 +59,14 @@ QUIET_MS = 200
 class Way:
     """What a direction delivers; call ``measure`` once, then the other methods."""
 
-    def __init__(
-        self,
-        name: str,
-        session: Session,
-        sender: Probe,
-        receiver: Probe,
-        target: Node,
-        one_way: OneWay,
-    ) -> None:
-        self.name = name
-        self._session, self._sender, self._receiver = session, sender, receiver
-        self._target, self._one_way = target, one_way
+    def __init__(self, session: Session, *, upward: bool) -> None:
+        """``upward`` is from node a to node b."""
+        self.name = "a to b" if upward else "b to a"
+        self._session, self._upward = session, upward
+        self._to = session.inner(session.target if upward else session.source)
+        ways = session.link.impairment
+        one_way = ways.a_to_b if upward else ways.b_to_a
+        self._one_way = one_way
         self._rate_bps = one_way.rate_on(session.link.rate_bps)
         hole = one_way.drop_size_and_above
         self._size = session.link.mtu if hole is None else min(session.link.mtu, hole - 1)
@@ -82,19 +76,19 @@ class Way:
 
     def measure(self, seconds: float) -> None:
         """Send, and wait for what arrives. Raises ProbeError."""
-        sent, sunk = self._least_late(seconds)
+        stream = self._least_late(seconds)
+        sent, sunk = stream.sent, stream.sunk
         offered_bps, rate_bps = math.inf, None
         if self._rate_bps is not None and self._rate_bps <= MEASURABLE_BPS:
             offered_bps, rate_bps = self._nearest_rate(self._rate_bps)
         oversize = None
         if self._size < self._session.link.mtu:
-            _, swallowed = self._stream(OVERSIZE_PPS, OVERSIZE_S, self._session.link.mtu)
+            swallowed = self._stream(OVERSIZE_PPS, OVERSIZE_S, self._session.link.mtu)
             oversize = swallowed.unique
         self.delays = sunk.one_way.histogram if sunk.one_way else None
         self._delivered = Delivered(
             sent=sent.packets,
-            # packets dropped by the receiver's full socket had crossed the link
-            lost=max(sent.packets - sunk.unique - (sunk.socket_drops or 0), 0),
+            lost=stream.lost,
             packet_bytes=self._size,
             seconds=seconds,
             duplicates=sunk.duplicates,
@@ -124,9 +118,9 @@ class Way:
             "asked_duplicate_ratio": ("1", self._one_way.duplicate),
             "per_super_packet": ("1", float(self._one_way.per_super_packet)),
             "asked_delay_ms": ("ms", self._one_way.delay_ns / 1e6),
-            "delivered_delay_min_ms": ("ms", _ms(found.delay_min_ns)),
-            "delivered_delay_ms": ("ms", _ms(found.delay_p50_ns)),
-            "delivered_delay_p99_ms": ("ms", _ms(found.delay_p99_ns)),
+            "delivered_delay_min_ms": ("ms", in_ms(found.delay_min_ns)),
+            "delivered_delay_ms": ("ms", in_ms(found.delay_p50_ns)),
+            "delivered_delay_p99_ms": ("ms", in_ms(found.delay_p99_ns)),
             "reordered_packets": ("packets", found.reordered),
             "duplicate_packets": ("packets", found.duplicates),
             "oversize_arrived": ("packets", found.oversize_arrived),
@@ -144,14 +138,14 @@ class Way:
         """Whether requested and delivered values agree."""
         return judge_direction(self.name, self._one_way, self._delivered, rate_bps=self._rate_bps)
 
-    def _least_late(self, seconds: float) -> tuple[UdpSource, UdpSunk]:
+    def _least_late(self, seconds: float) -> UdpTrial:
         """The stream for loss, delay and order."""
-        tried: list[tuple[UdpSource, UdpSunk]] = []
+        tried: list[UdpTrial] = []
         for _ in range(ATTEMPTS):
             tried.append(self._stream(self._pace(), seconds, self._size))
-            if (tried[-1][0].late_p99_ns or 0) <= self._may_be_late_ns:
+            if (tried[-1].sent.late_p99_ns or 0) <= self._may_be_late_ns:
                 break
-        return min(tried, key=lambda one: one[0].late_p99_ns or 0)
+        return min(tried, key=lambda one: one.sent.late_p99_ns or 0)
 
     @property
     def _may_be_late_ns(self) -> float:
@@ -183,18 +177,16 @@ class Way:
         return min(FASTEST_PPS, RATE_SHARE * rate_bps / self._frame_bits(self._size))
 
     def _measured_rate(self, rate_bps: int) -> tuple[float, float | None]:
-        """Rates of frames: offered, and arrived; the first frame starts the clock."""
+        """Rates of frames: offered, and arrived."""
         frame_bits = self._frame_bits(self._size)
         slow = rate_bps <= SLOW_BPS
         pps = (OVERLOAD_OF_SLOW if slow else OVERLOAD) * rate_bps / frame_bits
         burst = min(round(pps * BURST_OF_SLOW_S), self._queue_packets // 2) if slow else 1
         seconds = max(RATE_OF_SLOW_S if slow else RATE_S, RATE_PACKETS / pps)
-        sent, sunk = self._stream(pps, seconds, self._size, burst=max(burst, 1))
+        trial = self._stream(pps, seconds, self._size, burst=max(burst, 1))
+        sent = trial.sent
         offered_bps = sent.packets * frame_bits / sent.seconds if sent.seconds else math.inf
-        if sunk.first_ns is None or sunk.last_ns is None or sunk.last_ns <= sunk.first_ns:
-            return offered_bps, None
-        arrived = sunk.packets + (sunk.socket_drops or 0)
-        return offered_bps, (arrived - 1) * frame_bits / ((sunk.last_ns - sunk.first_ns) / 1e9)
+        return offered_bps, arrived_bps(trial.sunk, frame_bits)
 
     @property
     def _queue_packets(self) -> int:
@@ -204,52 +196,40 @@ class Way:
             return 8 * way.queue_bytes // self._frame_bits(self._size)
         return way.queue_packets if way.queue_packets is not None else DEFAULT_QUEUE_PACKETS
 
-    def _stream(
-        self, pps: float, seconds: float, size: int, burst: int = 1
-    ) -> tuple[UdpSource, UdpSunk]:
+    def _stream(self, pps: float, seconds: float, size: int, burst: int = 1) -> UdpTrial:
         """Packets of that size; those sent and those arrived count for the proof."""
         longest_ns = self._one_way.jitter.longest_ns if self._one_way.jitter else 0
-        delay_s = (self._one_way.delay_ns + longest_ns) / 1e9
-        sink = self._receiver.begin(
-            "udp_sink",
-            bind=self._session.inner(self._target),
-            interval_ms=100,
-            duration_max_s=seconds + 4 * delay_s + 20,
-            quiet_ms=round(1000 * delay_s) + QUIET_MS,
-            **self._session.marks,
-        )
-        port = sink.port()
-        source = self._sender.call(
-            "udp_source",
-            seconds + 15,
-            to=self._session.inner(self._target),
-            port=port,
-            payload_size=size - UDP_HEADERS,
-            rate_pps=max(pps, 1.0),
-            arrivals="burst",
-            burst=burst,
-            duration_s=seconds,
+        quiet_ms = round((self._one_way.delay_ns + longest_ns) / 1e6) + QUIET_MS
+        stream = UdpStream(
+            self._to,
+            (size,),
+            seconds,
+            max(pps, 1.0),
+            Arrivals.BURST,
+            burst,
             segmentation="none",
-            **self._session.marks,
         )
-        sent = parse(UdpSource, source)
-        sunk = parse(UdpSunk, sink.stop(4 * delay_s + 20))
-        self.sent = _more(self.sent, sent.packets, size)
-        self.received = _more(self.received, sunk.unique, size)
-        return sent, sunk
+        trial = udp_trial(self._session, stream, quiet_ms, upward=self._upward)
+        self.sent = add_flows(self.sent, trial.sent_flow)
+        self.received = add_flows(self.received, trial.received_flow)
+        return trial
 
     def _frame_bits(self, size: int) -> int:
         return 8 * (size + ETHERNET_HEADER)
 
 
-def _more(flow: Flow, packets: int, size: int) -> Flow:
-    length = size if flow.packets == 0 or flow.length == size else None
-    return Flow(flow.packets + packets, flow.ip_bytes + packets * size, length)
+def arrived_bps(sunk: UdpSunk, frame_bits: int) -> float | None:
+    """Rate of the frames that arrived, of ``frame_bits`` each; the first starts the clock."""
+    if sunk.first_ns is None or sunk.last_ns is None or sunk.last_ns <= sunk.first_ns:
+        return None
+    arrived = sunk.packets + (sunk.socket_drops or 0)
+    return (arrived - 1) * frame_bits / ((sunk.last_ns - sunk.first_ns) / 1e9)
 
 
 def _unless_jitter_reorders(one_way: OneWay) -> float | None:
     return None if one_way.jitter and one_way.jitter.reorders else one_way.reorder
 
 
-def _ms(value_ns: int | None) -> float | None:
+def in_ms(value_ns: int | None) -> float | None:
+    """Milliseconds, of nanoseconds."""
     return None if value_ns is None else value_ns / 1e6
