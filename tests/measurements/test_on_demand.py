@@ -16,7 +16,8 @@ from culvert.labs.node import Node
 from culvert.measurements.tunnel.initiation import Initiation
 from culvert.results import Status
 from culvert.topology.graph import Path
-from culvert.vpns.wireguard.driver import _KEEPALIVE, WireGuard
+from culvert.vpns.wireguard.driver import WireGuard
+from culvert.vpns.wireguard.peers import KEEPALIVE
 from tests.quiet import quiet
 from tests.run.cells import measure
 from tests.vpns.tunnels import driver, skip_reason
@@ -32,7 +33,7 @@ class OnDemand(WireGuard):
 
     def drop(self, path: Path) -> None:
         super().drop(path)
-        peer = [pair for pair in self._with_endpoint(self.target) if pair[0] != _KEEPALIVE]
+        peer = [pair for pair in self._with_endpoint(self.target) if pair[0] != KEEPALIVE]
         self.control.configure(self.source_of(path), peer)
 
 

@@ -16,7 +16,7 @@ from culvert.journal.journal import Journal
 from culvert.labs.namespace import cleanup
 from culvert.labs.vm.build import built
 from culvert.machine import cgroup
-from culvert.vpns.wireguard.program import CAPABILITIES
+from culvert.vpns.wireguard.device import CAPABILITIES
 from culvert.waiting import wait_until
 from tests.cli import CULVERT, small_study
 from tests.unprivileged import USER, User

@@ -26,10 +26,11 @@ from culvert.vpns.contract.outside import captured_on
 from culvert.vpns.lifecycle import bring_up
 from culvert.vpns.outer import OuterPacket
 from culvert.vpns.variant import DataPath
-from culvert.vpns.wireguard import program as wireguard_program
+from culvert.vpns.wireguard import driver as driver_module
 from culvert.vpns.wireguard.control import ControlSocket
+from culvert.vpns.wireguard.device import CURRENT, DISTRIBUTIONS, ProgramDevice
 from culvert.vpns.wireguard.driver import WireGuard
-from culvert.vpns.wireguard.variants import DEVICE, PORT
+from culvert.vpns.wireguard.variants import DEVICE, PORT, PROGRAMS
 from tests.here import HERE
 
 from .tunnels import planned
@@ -115,7 +116,8 @@ def test_the_distributions_program_does_not_pass_for_the_current_one(
     old = tmp_path / "wireguard-go"
     old.write_text("#!/bin/sh\n")
     old.chmod(0o755)
-    monkeypatch.setattr(wireguard_program, "_DISTRIBUTIONS", str(old))
+    monkeypatch.setitem(PROGRAMS, "go-debian", replace(DISTRIBUTIONS, path=str(old)))
+    monkeypatch.setattr(driver_module, "CURRENT", replace(CURRENT, but=str(old)))
     monkeypatch.setenv("CULVERT_TOOLS", str(tmp_path / "none"))
     monkeypatch.setenv("PATH", str(tmp_path))
     assert tools.find("wireguard-go") == old
@@ -256,7 +258,8 @@ def test_a_program_that_dies_at_start_is_quoted(
     dying = tmp_path / "wireguard-go"
     dying.write_text("#!/bin/sh\necho cannot open /dev/net/tun >&2\nexit 3\n")
     dying.chmod(0o755)
-    monkeypatch.setattr(vpn._device, "_find", lambda _: str(dying))
+    assert isinstance(vpn._implementation, ProgramDevice)
+    vpn._implementation.program = replace(vpn._implementation.program, path=str(dying))
     vpn.prepare(pair)
     with pytest.raises(VpnError, match=r"code 3.*cannot open /dev/net/tun"):
         vpn.join(pair.b)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import VpnError
-from culvert.vpns.wireguard.tool import ControlTool
+from culvert.vpns.wireguard.control import ControlTool
 
 from .fake_node import node_that_prints
 

@@ -37,7 +37,7 @@ from culvert.vpns.netmaker.server import Account
 from culvert.vpns.netmaker.variants import MTU, VARIANTS, Ports
 from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.wireguard import packet as wire
-from culvert.vpns.wireguard.tool import ControlTool
+from culvert.vpns.wireguard.control import ControlTool
 
 _DIRECTORY = "netmaker"
 _JOINED, _CONFIGURED = "RECEIVED JoinHostToNetwork", "adding addresses to netmaker interface"

@@ -3,41 +3,110 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from culvert.vpns.authoring import (
+    Capability,
     DataPath,
     Host,
     LabError,
     Missing,
     Node,
+    NotPossible,
     Process,
+    TunDevice,
     Vpn,
     VpnError,
     missing_from_kernel,
     missing_tun,
+    package_version,
+    read_go_build,
 )
-from culvert.vpns.wireguard import program as wireguard_program
-from culvert.vpns.wireguard.control import Control, ControlSocket
-from culvert.vpns.wireguard.program import PROGRAM
-from culvert.vpns.wireguard.tool import PROGRAM as TOOL
-from culvert.vpns.wireguard.tool import ControlTool
+from culvert.vpns.wireguard.control import TOOL, Control, ControlSocket, ControlTool
+
+CAPABILITIES = frozenset({Capability.NET_ADMIN})
+
+
+@dataclass(frozen=True)
+class Program:
+    """A WireGuard in user space: it creates a tun device of the name that is its last argument, and
+    is configured at its socket in /run/wireguard.
+
+    ``path`` is where it must be; ``but`` where one of the same name is another program;
+    ``offloads``: it takes and gives super-packets.
+    """
+
+    name: str
+    arguments: Sequence[str] = ("--foreground",)
+    environment: Mapping[str, str] = field(default_factory=dict, hash=False)
+    path: str | None = None
+    but: str | None = None
+    offloads: bool = True
+
+    def find(self, host: Host) -> str | None:
+        """Its path there; None if it is missing."""
+        if self.path is not None:
+            return self.path if host.exists(self.path) else None
+        found = host.find(self.name)
+        return None if found == self.but else found
+
+    def require(self, vpn: Vpn, host: Host) -> str:
+        """The path; raises NotPossible if there is none."""
+        path = self.find(host)
+        if path is None:
+            raise NotPossible(vpn.id, f"{self.name} is missing", f"culvert install {vpn.id}")
+        return path
+
+    def version(self, vpn: Vpn, host: Host) -> str:
+        """Of the module, else of the package, else the printed one; and of Go's compiler."""
+        path = self.require(vpn, host)
+        build = read_go_build(host, path)
+        compiler = f" ({build.go})" if build else ""
+        if build and build.version:
+            return build.version + compiler
+        return (package_version(host, self.name) or self._printed(host, path)) + compiler
+
+    def start(self, vpn: Vpn, node: Node, device: str) -> Process:
+        """Start it as one of the VPN's; returns when it answers on its socket. Raises VpnError."""
+        process = node.daemon(
+            [self.require(vpn, node), *self.arguments, device],
+            name=f"{self.name}-{node.name}",
+            env=self.environment,
+            capabilities=CAPABILITIES,
+        )
+        vpn.processes[node.name].append(process)
+        control, what = ControlSocket(device), f"{self.name} on node {node.name} answered"
+        vpn.await_fact(lambda: control.state(node) is not None, process, what)
+        return process
+
+    def _printed(self, host: Host, path: str) -> str:
+        """The printed version, such as 0.0.20220316."""
+        first = host.run([path, "--version"], check=False).stdout.partition("\n")[0]
+        return first.removeprefix(f"{self.name} ").removeprefix("v") or "unknown"
+
+
+_DISTRIBUTIONS = "/usr/bin/wireguard-go"
+_QUIET = {"WG_PROCESS_FOREGROUND": "1"}
+"""Otherwise it fills the log with advice."""
+CURRENT = Program("wireguard-go", environment=_QUIET, but=_DISTRIBUTIONS)
+"""The distribution's must not be used for it: it is five times slower."""
+DISTRIBUTIONS = Program("wireguard-go", environment=_QUIET, path=_DISTRIBUTIONS, offloads=False)
 
 
 class Device(ABC):
-    """A device of one name on any node."""
+    """A VPN's device on any node."""
 
-    control: Control
     data_path: ClassVar[DataPath]
 
-    def __init__(self, vpn: Vpn, name: str) -> None:
+    def __init__(self, vpn: TunDevice) -> None:
         self.vpn = vpn
-        self.name = name
 
-    def rename(self, name: str) -> None:
-        """Before it is created."""
-        self.name = name
-        self.control = type(self.control)(name)
+    @property
+    @abstractmethod
+    def control(self) -> Control:
+        """Its configuration."""
 
     @abstractmethod
     def missing(self, host: Host) -> list[Missing]:
@@ -61,9 +130,9 @@ class KernelDevice(Device):
 
     data_path = DataPath.KERNEL
 
-    def __init__(self, vpn: Vpn, name: str) -> None:
-        super().__init__(vpn, name)
-        self.control = ControlTool(name)
+    @property
+    def control(self) -> ControlTool:
+        return ControlTool(self.vpn.device)
 
     def missing(self, host: Host) -> list[Missing]:
         """The kernel's WireGuard, and its tool."""
@@ -78,44 +147,42 @@ class KernelDevice(Device):
     def create(self, node: Node) -> None:
         """Raises VpnError if the kernel refuses."""
         try:
-            node.add_link(self.name, "wireguard")
+            node.add_link(self.vpn.device, "wireguard")
         except LabError as error:
             raise VpnError(self.vpn.id, error.why, error.remedy) from error
 
     def remove(self, node: Node) -> None:
-        link = node.link(self.name)
+        link = node.link(self.vpn.device)
         if link is not None and link.kind == "wireguard":
-            node.del_link(self.name)
+            node.del_link(self.vpn.device)
 
 
 class ProgramDevice(Device):
-    """A tun device of wireguard-go; ``distributions``: of the distribution's package."""
+    """A tun device of a program."""
 
     data_path = DataPath.USER
-    control: ControlSocket
 
-    def __init__(self, vpn: Vpn, name: str, *, distributions: bool) -> None:
-        super().__init__(vpn, name)
-        self.control = ControlSocket(name)
-        self._find = wireguard_program.distributions if distributions else wireguard_program.current
+    def __init__(self, vpn: TunDevice, program: Program) -> None:
+        super().__init__(vpn)
+        self.program = program
+
+    @property
+    def control(self) -> ControlSocket:
+        return ControlSocket(self.vpn.device)
 
     def missing(self, host: Host) -> list[Missing]:
-        missing = missing_tun(host)
-        if self._find(host) is None:
-            missing.insert(0, Missing.to_install(f"{PROGRAM} for {self.vpn.id}", self.vpn.id))
+        missing, name = missing_tun(host), self.program.name
+        if self.program.find(host) is None:
+            missing.insert(0, Missing.to_install(f"{name} for {self.vpn.id}", self.vpn.id))
         return missing
 
     def version(self, host: Host) -> str:
-        """Versions of the module (or the package) and of the compiler."""
-        return wireguard_program.version(host, self._installed(host))
+        return self.program.version(self.vpn, host)
 
     def create(self, node: Node) -> Process:
         """Start the program, which creates it."""
-        return wireguard_program.start(self.vpn, node, self._installed(node), self.name)
+        return self.program.start(self.vpn, node, self.vpn.device)
 
     def remove(self, node: Node) -> None:
-        """The socket, which wireguard-go leaves if it was killed."""
+        """The socket, which a program leaves that was killed."""
         node.remove(self.control.path)
-
-    def _installed(self, host: Host) -> str:
-        return wireguard_program.require(self.vpn, self._find(host))

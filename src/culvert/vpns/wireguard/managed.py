@@ -23,8 +23,9 @@ from culvert.vpns.authoring import (
     missing_tun,
     wait_for_ping,
 )
-from culvert.vpns.wireguard import packet, program
+from culvert.vpns.wireguard import packet
 from culvert.vpns.wireguard.control import ControlSocket
+from culvert.vpns.wireguard.device import CURRENT
 from culvert.vpns.wireguard.uapi import PeerState
 
 
@@ -45,20 +46,19 @@ class ManagedWireGuard(TunDevice):
 
     def missing(self, host: Host) -> list[Missing]:
         """Its program, the current wireguard-go, and /dev/net/tun."""
-        found = {self.manager: host.find(self.manager), program.PROGRAM: program.current(host)}
+        found = {self.manager: host.find(self.manager), CURRENT.name: CURRENT.find(host)}
         lacking = [Missing.to_install(name, self.id) for name, path in found.items() if not path]
         return [*lacking, *missing_tun(host)]
 
     def data_version(self, host: Host) -> str:
         """Version of the program that carries the data, which decides the throughput."""
-        path = program.require(self, program.current(host))
-        return f"{program.PROGRAM} {program.version(host, path)}"
+        return f"{CURRENT.name} {CURRENT.version(self, host)}"
 
     # -- its life ----------------------------------------------------------------------------------
 
     def start_device(self, node: Node) -> None:
         """Start wireguard-go, which the managing program then configures."""
-        program.start(self, node, program.require(self, program.current(node)), self.device)
+        CURRENT.start(self, node, self.device)
 
     def reach(self, path: Path) -> None:
         """Start the source if it does not run; up when it has a session with the target and a ping

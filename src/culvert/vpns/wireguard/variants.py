@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Final
 
 from culvert.vpns.authoring import DataCipher, Variant
+from culvert.vpns.wireguard.device import DISTRIBUTIONS, Program
 
 DEVICE: Final = "wg0"
 PORT: Final = 51820
 KERNEL: Final = "kernel"
-DISTRIBUTIONS: Final = "go-debian"
 NO_OFFLOADS: Final = "nogso"
 PSK: Final = "psk"
 
@@ -32,9 +32,11 @@ def _variant(name: str, summary: str, facts: Mapping[str, str] | None = None) ->
 
 VARIANTS: tuple[Variant, ...] = (
     _variant("go", "the current Go module, at a pinned version"),
-    _variant(DISTRIBUTIONS, "the distribution's package, without UDP GSO and GRO"),
+    _variant("go-debian", "the distribution's package, without UDP GSO and GRO"),
     _variant(KERNEL, "the kernel's WireGuard", _IN_KERNEL),
 )
+PROGRAMS: dict[str, Program] = {"go-debian": DISTRIBUTIONS}
+"""By variant, those in user space that are not the current wireguard-go."""
 OPTIONS: Mapping[str, str] = {
     NO_OFFLOADS: "without segmentation offload: no super-packets in or out of the tunnel",
     PSK: "a pre-shared key in addition to the key pairs",

@@ -1,0 +1,203 @@
+"""Who is whose peer: the tunnels of a VPN of WireGuard, and its handshakes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from ipaddress import ip_network
+from typing import Final
+
+from culvert.topology.shapes import Shape
+from culvert.vpns.authoring import (
+    DIRECT,
+    Node,
+    Path,
+    Process,
+    Route,
+    TunDevice,
+    TunnelVpn,
+    Variant,
+    VpnError,
+    endpoint,
+    underlay_address,
+)
+from culvert.vpns.wireguard.control import Control
+from culvert.vpns.wireguard.keys import Keys
+from culvert.vpns.wireguard.uapi import Pair
+from culvert.waiting import wait_until
+
+KEEPALIVE: Final = "persistent_keepalive_interval"
+_KEEPALIVE_MAX_S = 65535
+_GUARD_NS = 40_000_000
+"""The responder refuses a handshake within 20 ms of the last (HandshakeInitationRate in
+wireguard-go), and one whose timestamp, in 16 ms steps, is not later (tai64n.go); the kernel does
+the same."""
+
+
+class Peers(TunDevice, TunnelVpn):
+    """A tunnel leads from each initiator to the responder; on a mesh with several measured paths
+    from each path's source to its target."""
+
+    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
+        super().__init__(variant, options)
+        self._keys = Keys({})
+
+    @property
+    @abstractmethod
+    def control(self) -> Control:
+        """The device's configuration, on any node."""
+
+    # -- tunnels -----------------------------------------------------------------------------------
+
+    @property
+    def meshed(self) -> bool:
+        """Whether each measured path has a tunnel of its own."""
+        topology = self.lab.spec.topology
+        return topology.name == Shape.MESH and len(topology.paths) > 1
+
+    @property
+    def sources(self) -> tuple[Node, ...]:
+        """The initiators; on such a mesh every member may be one."""
+        return self.lab.members if self.meshed else super().sources
+
+    @property
+    def paths(self) -> Sequence[Path]:
+        """Those of such a mesh, otherwise from each initiator to the responder."""
+        return self.lab.spec.topology.paths if self.meshed else super().paths
+
+    def route(self, path: Path) -> Route:
+        """Direct, unless it leads through a hub."""
+        return DIRECT if self.meshed else super().route(path)
+
+    @property
+    def joining(self) -> Sequence[Node]:
+        return [self.lab.nodes[name] for name in dict.fromkeys(path.target for path in self.paths)]
+
+    def peers(self, node: Node) -> tuple[Node, ...]:
+        """The nodes at the other ends of a node's tunnels."""
+        ends = [path for path in self.paths if node.name in (path.source, path.target)]
+        names = [path.target if path.source == node.name else path.source for path in ends]
+        return tuple(self.lab.nodes[name] for name in dict.fromkeys(names))
+
+    def responder(self, path: Path) -> Node:
+        """The node to which the source of a path connects."""
+        return self.lab.nodes[path.target] if self.meshed else self.target
+
+    def targets_of(self, node: Node) -> list[Node]:
+        """The targets of paths from a node."""
+        return [self.lab.nodes[path.target] for path in self.paths if path.source == node.name]
+
+    def determine_route(self, path: Path) -> Route:
+        """From the source's peers: the one with the smallest network that has the target's
+        address."""
+        address = self.inner(self.lab.nodes[path.target]).ip
+        carrier = self.control.carrier(self.lab.nodes[path.source], address)
+        node = None if carrier is None else self._keys.name(carrier.public_key)
+        if node is None:
+            raise VpnError(
+                f"{self.id} on node {path.source}", f"no peer has {address}", "connect it again"
+            )
+        return DIRECT if node == path.target else Route(node, decrypts=True)
+
+    # -- peers -------------------------------------------------------------------------------------
+
+    def _with_endpoint(self, target: Node) -> list[Pair]:
+        """A responder as peer of an initiator. Enabling the persistent keepalive triggers the
+        handshake: it starts as soon as the interface is up, and needs no packet from outside."""
+        return [
+            *self._as_peer(target),
+            ("endpoint", endpoint(underlay_address(target), self.port)),
+            (KEEPALIVE, str(_KEEPALIVE_MAX_S)),
+        ]
+
+    def _as_peer(self, node: Node) -> list[Pair]:
+        whole = self.is_hub and node.name == self.target.name
+        networks = [each.network if whole else ip_network(each.ip) for each in self.inside(node)]
+        return self._keys.peer(node.name, networks)
+
+    def _remove(self, node: Node, peer: Node) -> None:
+        """Remove a peer, and with it all keys of the session."""
+        self.control.configure(node, [self._keys.public(peer.name), ("remove", "true")])
+
+    def _forget(self, source: Node, target: Node) -> None:
+        self._remove(target, source)
+        self.control.configure(target, self._as_peer(source))
+
+    def _listen_at_port(self, target: Node, process: Process | None) -> None:
+        """wireguard-go has no port until it sees that the interface is up; then a random one. The
+        request for the fixed port returns an error if that port is in use."""
+        what = f"node {target.name} bound a UDP socket for {self.device}"
+        self.await_fact(lambda: self.control.state(target).listen_port, process, what)
+        try:
+            self.control.configure(target, [("listen_port", str(self.port))])
+        except VpnError as error:
+            raise VpnError(
+                f"{self.id} on node {target.name}, UDP port {self.port}", error.why, error.remedy
+            ) from error
+
+    # -- handshakes --------------------------------------------------------------------------------
+
+    def _last_ns(self, node: Node, peer: Node) -> int:
+        """When a node completed the last one with a peer, since the epoch; 0 if it never did."""
+        return self.control.peer(node, self._keys.public(peer.name)[1]).last_handshake_ns
+
+    def _await_handshake(self, source: Node, target: Node) -> None:
+        """Return when the first one is complete. Afterwards the keepalive is disabled, so that it
+        never disturbs a measurement."""
+        what = f"node {source.name} completed a handshake with node {target.name}"
+        self._await_another(source, target, 0, what)
+        self.control.configure(
+            source, [self._keys.public(target.name), ("update_only", "true"), (KEEPALIVE, "0")]
+        )
+
+    def _await_another(
+        self, source: Node, target: Node, last_ns: int, what: str, deadline_s: float = 0.0
+    ) -> None:
+        """Return when the last one is not that of ``last_ns`` any more; raises VpnError."""
+        self.await_fact(
+            lambda: self._last_ns(source, target) != last_ns,
+            self._process(source),
+            what,
+            deadline_s=deadline_s,
+            evidence=lambda: self.control.traffic(source, self._keys.public(target.name)[1]),
+        )
+
+    def _await_permission(self, node: Node, peer: Node) -> None:
+        """Return when a peer, after its last one with a node, accepts the next."""
+        guard_ns = _GUARD_NS + self.control.resolution_ns
+
+        def allowed() -> bool:
+            return peer.realtime_ns() - self._last_ns(peer, node) > guard_ns
+
+        wait_until(
+            allowed,
+            what=f"a new handshake with node {peer.name} was allowed",
+            deadline_s=guard_ns / 1e9 + 1.0,
+        )
+
+    def drop(self, path: Path) -> None:
+        """Remove the peer, and with it all keys, at both ends."""
+        source, target = self.source_of(path), self.responder(path)
+        self._remove(source, target)
+        self._forget(source, target)
+
+    def resume(self, path: Path) -> None:
+        """Add the peer to the running source again: it starts a handshake at once."""
+        source, target = self.source_of(path), self.responder(path)
+        self.control.configure(source, self._with_endpoint(target))
+        self._await_handshake(source, target)
+
+    def rekey(self, path: Path) -> None:
+        """Wait until WireGuard renews its keys: 120 s after the last handshake, when the source
+        sends.
+
+        There is no request for it. Changes that make wireguard-go start a handshake at once, such
+        as a new private key, discard the old keys first, and so block traffic that a rekey does
+        not.
+        """
+        source, target = self.source_of(path), self.responder(path)
+        what, last_ns = f"node {source.name} renewed its keys", self._last_ns(source, target)
+        self._await_another(source, target, last_ns, what, self.rekey_deadline_s)
+
+    def _process(self, node: Node) -> Process | None:
+        return next(iter(self.processes[node.name]), None)
