@@ -13,11 +13,11 @@ from typing import Any
 from culvert.journal.codec import pack_float64
 from culvert.journal.journal import FILE, Journal
 from culvert.journal.rows import checksum
-from culvert.journal.schema import CHILDREN, ENDING, INSTALL, RUN, SESSION, TRIAL
+from culvert.journal.schema import CHILDREN, CONTENT
 from tests.journal.dummies import HEAD, trial
 
 TRIALS = 8
-_TABLES = {"run": RUN, "session": SESSION, "ending": ENDING, "install": INSTALL}
+_TABLES = {table: CONTENT[table] for table in ("run", "session", "ending", "install")}
 
 
 def made(directory: Path) -> Path:
@@ -62,7 +62,8 @@ def seal(sql: sqlite3.Connection) -> None:
         for number, *values in sql.execute(f"SELECT rowid, {', '.join(columns)} FROM {table}"):
             digest = checksum(tuple(values))
             sql.execute(f"UPDATE {table} SET checksum = ? WHERE rowid = ?", (digest, number))
-    for number, *values in sql.execute(f"SELECT id, {', '.join(TRIAL)} FROM trial").fetchall():
+    trials = f"SELECT id, {', '.join(CONTENT['trial'])} FROM trial"
+    for number, *values in sql.execute(trials).fetchall():
         children = [
             sql.execute(
                 f"SELECT {', '.join(columns)} FROM {table} WHERE trial_id = ? ORDER BY id",
@@ -89,8 +90,8 @@ def endless_view(table: str, columns: tuple[str, ...]) -> tuple[str, ...]:
 
 
 SCHEMAS: Mapping[str, tuple[str, ...]] = {
-    "an endless view as trial": endless_view("trial", TRIAL),
-    "an endless view as run": endless_view("run", RUN),
+    "an endless view as trial": endless_view("trial", CONTENT["trial"]),
+    "an endless view as run": endless_view("run", CONTENT["run"]),
     "an endless view as metric": endless_view("metric", ("trial_id", *CHILDREN["metric"])),
     "a view beside": (f"CREATE VIEW more AS {_ENDLESS.format('n.x')}",),
     "a trigger that deletes": (

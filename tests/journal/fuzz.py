@@ -27,7 +27,7 @@ from culvert.journal.export import export
 from culvert.journal.format import Format
 from culvert.journal.journal import FILE, Journal
 from culvert.journal.repair import Repaired, repair
-from culvert.journal.schema import CHILDREN, ENDING, INSTALL, RUN, SESSION, TRIAL
+from culvert.journal.schema import CONTENT
 from culvert.report.html.drawing import Drawing
 from culvert.report.html.write import write_data
 from culvert.report.read import read
@@ -41,14 +41,7 @@ MOST_S = 10.0
 REPORT_EVERY = 8
 """A report takes longer than the other readers together."""
 
-_COLUMNS = [
-    (table, column)
-    for table, columns in {
-        "run": RUN, "session": SESSION, "ending": ENDING, "install": INSTALL, "trial": TRIAL,
-        **CHILDREN,
-    }.items()
-    for column in columns
-]  # fmt: skip
+_COLUMNS = [(table, column) for table, columns in CONTENT.items() for column in columns]
 _SPICES: tuple[object, ...] = (
     None, 0, 1, -1, 2**31, 2**53, 2**62, -(2**63), 1.5, -0.0, 1e308, -1e308, 5e-324, float("inf"),
     "", " ", "x", "none", "ok", "failed", "rtt", "tcp", "netns", "imported", "{}", "[]", "null",

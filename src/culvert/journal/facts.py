@@ -6,12 +6,12 @@ import sqlite3
 from typing import Any
 
 from culvert.journal.codec import from_json
-from culvert.journal.schema import ENDING, INSTALL, RUN, SESSION
+from culvert.journal.schema import CONTENT
 
 
 def run_facts(sql: sqlite3.Connection) -> dict[str, Any]:
     """The row of the run, with its sessions, installations and proved data paths."""
-    (run,) = _dicts(sql, "run", RUN)
+    (run,) = _dicts(sql, "run")
     sessions = _sessions(sql)
     last = sessions[-1] if sessions else {}
     return run | {
@@ -26,8 +26,8 @@ def run_facts(sql: sqlite3.Connection) -> dict[str, Any]:
 
 def _sessions(sql: sqlite3.Connection) -> list[dict[str, Any]]:
     """Each with its regular end, if it had one."""
-    endings = {ending["session_id"]: ending for ending in _dicts(sql, "ending", ENDING)}
-    sessions = _dicts(sql, "session", ("id", *SESSION))
+    endings = {ending["session_id"]: ending for ending in _dicts(sql, "ending")}
+    sessions = _dicts(sql, "session", "id")
     for session in sessions:
         ending = endings.get(session["id"], {})
         session["environment"] = from_json(session["environment"])
@@ -37,7 +37,7 @@ def _sessions(sql: sqlite3.Connection) -> list[dict[str, Any]]:
 
 
 def _installs(sql: sqlite3.Connection) -> list[dict[str, Any]]:
-    installs = _dicts(sql, "install", INSTALL)
+    installs = _dicts(sql, "install")
     for install in installs:
         install["changed"], install["ok"] = bool(install["changed"]), bool(install["ok"])
     return installs
@@ -71,8 +71,9 @@ def _data_paths(evidence: object) -> set[str]:
     return {str(path) for path in figures.values()} if isinstance(figures, dict) else set()
 
 
-def _dicts(sql: sqlite3.Connection, table: str, columns: tuple[str, ...]) -> list[dict[str, Any]]:
-    """All rows of a small table."""
+def _dicts(sql: sqlite3.Connection, table: str, *keys: str) -> list[dict[str, Any]]:
+    """All rows of a small table: its content, and these columns."""
+    columns = (*keys, *CONTENT[table])
     # Names of tables and columns are constants of the schema.
     cursor = sql.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY rowid")  # noqa: S608
     return [dict(zip(columns, row, strict=True)) for row in cursor]

@@ -31,7 +31,6 @@ from culvert.journal.rows import (
     run_row,
     trial_row,
 )
-from culvert.journal.schema import ENDING, INSTALL, RUN, SESSION
 from culvert.journal.source import Source
 from culvert.journal.trouble import corrupt, explained, explained_making
 from culvert.journal.untrusted import connect, reading_s, within, write_copy
@@ -82,7 +81,7 @@ class Journal:
             hold.refuse_log()
             with explained_making(path):
                 row = run_row(head, now_text())
-                make_file(hold.folder, FILE, lambda sql: insert_row(sql, "run", RUN, row))
+                make_file(hold.folder, FILE, lambda sql: insert_row(sql, "run", row))
             return cls._begin(path, hold, head)
 
     @classmethod
@@ -154,7 +153,7 @@ class Journal:
         try:
             row = (now_text(), head.culvert_version, json_text(head.environment))
             with journal._transaction():
-                journal._session = insert_row(journal._sql, "session", SESSION, row)
+                journal._session = insert_row(journal._sql, "session", row)
         except BaseException:
             journal.close()
             raise
@@ -197,7 +196,7 @@ class Journal:
         """Write the installation of a VPN."""
         self._writing()
         with self._transaction():
-            insert_row(self._sql, "install", INSTALL, install_row(install))
+            insert_row(self._sql, "install", install_row(install))
 
     def refuse_vanished(self) -> None:
         """Raise JournalError if the open journal is no longer at its path: further trials would be
@@ -210,7 +209,7 @@ class Journal:
         session = self._writing()
         with self._transaction():
             self._sql.execute("DELETE FROM ending WHERE session_id = ?", (session,))
-            insert_row(self._sql, "ending", ENDING, (session, now_text(), reason))
+            insert_row(self._sql, "ending", (session, now_text(), reason))
 
     def refuse_damaged(self) -> None:
         """Raise JournalError if the files do not hold all trials: another program may have written
@@ -326,7 +325,7 @@ class Journal:
                 )
 
     def _insert_trial(self, trial: TrialRecord) -> int:
-        row = (self._writing(), *trial_row(trial))
+        row = trial_row(trial, self._writing())
         return insert_trial(self._sql, row, child_rows(trial))
 
     def _latest_session(self) -> int | None:

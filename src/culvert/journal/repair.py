@@ -16,9 +16,9 @@ from culvert.journal.codec import now_text
 from culvert.journal.hold import Hold
 from culvert.journal.journal import FILE, Journal, refuse_missing
 from culvert.journal.making import make_file
-from culvert.journal.rows import Row, checksum, insert_checked, insert_trial
+from culvert.journal.rows import insert_row, insert_trial
 from culvert.journal.salvage import Salvage, salvage
-from culvert.journal.schema import ENDING, INSTALL, RUN, SESSION
+from culvert.journal.schema import CONTENT
 from culvert.journal.source import copy_with_log
 from culvert.journal.trouble import explained
 from culvert.journal.verify import NewerError, NotAJournalError
@@ -108,25 +108,19 @@ def _rename(folder: OpenFolder, old: str, new: str) -> None:
 
 def _fill(sql: sqlite3.Connection, found: Salvage) -> None:
     assert found.run is not None  # checked before
-    _insert(sql, "run", ("id", *RUN), found.run)
-    sessions = {row[0]: row for row in found.sessions}
+    insert_row(sql, "run", found.run[1:], found.run[0])
+    sessions = {row[0]: row[1:] for row in found.sessions}
     # Only sessions that a trial names: a damaged number may have any value.
     for number in sorted({1, *sessions, *(row[1] for row, _ in found.trials)}):
-        run = dict(zip(RUN, found.run[1:], strict=True))
+        run = dict(zip(CONTENT["run"], found.run[1:], strict=True))
         lost = (run["started_at"], run["culvert_version"], json.dumps({"note": LOST_SESSION}))
-        _insert(sql, "session", ("id", *SESSION), sessions.get(number, (number, *lost)))
+        insert_row(sql, "session", sessions.get(number, lost), number)
     lost_trials = ", ".join(map(str, found.lost)) or "none"
     last = max(sessions, default=1)
     reason = f"repaired; trials of the damaged journal that are lost: {lost_trials}"
     for row in (*(r for r in found.endings if r[0] != last), (last, now_text(), reason)):
-        _insert(sql, "ending", ENDING, row)
+        insert_row(sql, "ending", row)
     for row in found.installs:
-        _insert(sql, "install", ("id", *INSTALL), row)
+        insert_row(sql, "install", row[1:], row[0])
     for row, children in found.trials:
         insert_trial(sql, row[1:], children)
-
-
-def _insert(sql: sqlite3.Connection, table: str, columns: tuple[str, ...], row: Row) -> None:
-    """``columns`` start with the row's number, which the checksum excludes (except an ending's)."""
-    content = row if table == "ending" else row[1:]
-    insert_checked(sql, table, columns, row, checksum(content))

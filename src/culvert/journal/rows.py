@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from culvert.journal.codec import json_text, pack_float64, pack_int64, utc_text
 from culvert.journal.record import InstallRecord, RunHead, TrialRecord
-from culvert.journal.schema import CHILDREN, TRIAL
+from culvert.journal.schema import CHILDREN, COLUMNS, CONTENT
 
 Row = tuple[Any, ...]
 
@@ -26,53 +27,34 @@ def checksum(row: Row, children: Sequence[list[Row]] = ()) -> str:
 
 
 def run_row(head: RunHead, started_at: str) -> Row:
-    """Columns RUN."""
-    return (
-        _text(head.study),
-        _text(head.title),
-        _text(head.toml),
-        _text(head.canonical),
-        head.digest,
-        head.seed,
-        head.lab,
-        head.culvert_version,
-        json_text(head.environment),
-        started_at,
-    )
+    """The content of ``run``."""
+    return (*_row("run", CONTENT["run"][:-1], head), started_at)
 
 
 def install_row(install: InstallRecord) -> Row:
-    """Columns INSTALL."""
-    return (
-        _text(install.vpn),
-        _text(install.role),
-        _real(install.duration_s),
-        int(install.changed),
-        _text(install.version),
-        int(install.ok),
-        utc_text(install.at),
-    )
+    """The content of ``install``."""
+    return _row("install", CONTENT["install"], install)
 
 
-def trial_row(trial: TrialRecord) -> Row:
-    """Columns TRIAL except the first (the session)."""
-    return (
-        trial.block,
-        trial.position,
-        trial.cell_key,
-        _text(trial.vpn),
-        _text(trial.version),
-        _text(trial.condition),
-        _text(trial.measurement),
-        _text(trial.parameters),
-        str(trial.status),
-        _text(trial.reason),
-        _text(trial.remedy),
-        utc_text(trial.started_at),
-        _real(trial.duration_s),
-        _real(trial.measuring_s),
-        json_text(trial.evidence),
-    )
+def trial_row(trial: TrialRecord, session: int) -> Row:
+    """The content of ``trial``."""
+    return (session, *_row("trial", CONTENT["trial"][1:], trial))
+
+
+def _row(table: str, columns: Sequence[str], record: object) -> Row:
+    """The fields of a record that are named as the columns, in the columns' types."""
+    return tuple(_stored(getattr(record, name), COLUMNS[table][name]) for name in columns)
+
+
+def _stored(value: Any, kind: str) -> int | float | str:
+    match kind:
+        case "INTEGER":
+            return int(value)
+        case "REAL":
+            return _real(value)
+    if isinstance(value, datetime):
+        return utc_text(value)
+    return _text(value) if isinstance(value, str) else json_text(value)
 
 
 def child_rows(trial: TrialRecord) -> dict[str, list[Row]]:
@@ -109,15 +91,18 @@ def _text(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def insert_row(sql: sqlite3.Connection, table: str, columns: tuple[str, ...], row: Row) -> int:
-    """Insert a row of run, session, ending or install; return its id."""
-    return insert_checked(sql, table, columns, row, checksum(row))
+def insert_row(sql: sqlite3.Connection, table: str, row: Row, number: int | None = None) -> int:
+    """Insert a row of run, session, ending or install, with its number if it has one already;
+    return the number."""
+    if number is None:
+        return _insert(sql, table, CONTENT[table], row, checksum(row))
+    return _insert(sql, table, ("id", *CONTENT[table]), (number, *row), checksum(row))
 
 
 def insert_trial(sql: sqlite3.Connection, row: Row, children: Mapping[str, list[Row]]) -> int:
-    """Insert a trial (columns TRIAL) and its rows of other tables (CHILDREN); return its id."""
+    """Insert a trial and its rows of other tables (CHILDREN); return its id."""
     digest = checksum(row, [children[table] for table in CHILDREN])
-    number = insert_checked(sql, "trial", TRIAL, row, digest)
+    number = _insert(sql, "trial", CONTENT["trial"], row, digest)
     for table, columns in CHILDREN.items():
         sql.executemany(
             _statement(table, ("trial_id", *columns)),
@@ -126,16 +111,14 @@ def insert_trial(sql: sqlite3.Connection, row: Row, children: Mapping[str, list[
     return number
 
 
-def insert_checked(
-    sql: sqlite3.Connection, table: str, columns: tuple[str, ...], row: Row, digest: str
+def _insert(
+    sql: sqlite3.Connection, table: str, columns: Sequence[str], row: Row, digest: str
 ) -> int:
-    """Insert a row with a checksum that is not of this row alone; return its id."""
     number = sql.execute(_statement(table, (*columns, "checksum")), (*row, digest)).lastrowid
-    if number is None:
-        raise AssertionError("an INSERT gives a row id")
+    assert number is not None  # an INSERT gives a row id
     return number
 
 
-def _statement(table: str, columns: tuple[str, ...]) -> str:
+def _statement(table: str, columns: Sequence[str]) -> str:
     marks = ", ".join("?" for _ in columns)
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608 - constants

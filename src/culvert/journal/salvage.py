@@ -11,40 +11,19 @@ import shutil
 import sqlite3
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from culvert.errors import JournalError
 from culvert.journal.rows import Row, checksum
-from culvert.journal.schema import CHILDREN, ENDING, INSTALL, RUN, SESSION, TRIAL
+from culvert.journal.schema import CHILDREN, CONTENT
 from culvert.journal.untrusted import connect, reading_s, refuse_other_schema
 from culvert.journal.values import Unpacking, fits
 
 _DAMAGE = (sqlite3.Error, UnicodeDecodeError, OverflowError, MemoryError)
 """Errors that SQLite and Python raise on damaged pages and values."""
-
-
-class _TooLong(Exception):
-    """The time limit for a file of this size is exceeded."""
-
-
-@dataclass(frozen=True)
-class _Reader:
-    """A connection, and the deadline (time.monotonic) for reading it."""
-
-    connection: sqlite3.Connection
-    until: float
-
-    def late(self) -> bool:
-        """Whether the deadline has passed; SQLite then ends the statement."""
-        return time.monotonic() > self.until
-
-    def refuse_late(self) -> None:
-        """Raise _TooLong after the deadline."""
-        if self.late():
-            raise _TooLong
 
 
 _OPS_BETWEEN_LOOKS = 1_000
@@ -72,49 +51,90 @@ def salvage(copy: Path, template: Path, path: Path) -> Salvage:
     """Read a copy of the journal at ``path``; ``template`` is an empty one. The copy is
     changed. Raises JournalError if reading takes too long for the size of the file."""
     until = time.monotonic() + reading_s(copy)
-    try:
-        found = _read(copy, until)
-        if found.run is None:
-            _with_first_page_of(copy, template)
-            found = _read(copy, until)
-    except _TooLong:
-        raise JournalError(
-            str(path),
-            "it is damaged, and reading it does not end",
-            "measure again into another directory; the file is left as it is",
-        ) from None
+    found = _read(copy, path, until)
+    if found.run is None:
+        _with_first_page_of(copy, template)
+        found = _read(copy, path, until)
     return found
 
 
-def _read(path: Path, until: float) -> Salvage:
+def _read(copy: Path, path: Path, until: float) -> Salvage:
     found = Salvage()
     try:
-        connection = connect(path, immutable=False)
+        connection = connect(copy, immutable=False)
     except sqlite3.Error:
         return found
-
-    reader = _Reader(connection, until)
-    try:
-        # If the tables are not at their pages, the first page is not that of a journal.
-        refuse_other_schema(connection, path)
-        connection.set_progress_handler(reader.late, _OPS_BETWEEN_LOOKS)
-        found.run = next(iter(_intact(reader, "run", RUN)), None)
-        found.sessions = list(_intact(reader, "session", SESSION))
-        found.endings = [row[1:] for row in _intact(reader, "ending", ENDING, "session_id")]
-        found.installs = list(_intact(reader, "install", INSTALL))
-        _trials(reader, path, found)
-    except (*_DAMAGE, JournalError):
-        reader.refuse_late()
-        return found
-    finally:
-        connection.close()
+    with closing(connection):
+        try:
+            # If the tables are not at their pages, the first page is not that of a journal.
+            refuse_other_schema(connection, copy)
+            reader = _Reader(connection, path, until)
+        except (*_DAMAGE, JournalError):
+            return found
+        found.run = next(iter(_intact(reader, "run")), None)
+        found.sessions = list(_intact(reader, "session"))
+        found.endings = [row[1:] for row in _intact(reader, "ending", "session_id")]
+        found.installs = list(_intact(reader, "install"))
+        _trials(reader, copy, found)
     return found
 
 
-def _intact(
-    reader: _Reader, table: str, columns: tuple[str, ...], key: str = "id"
-) -> Iterator[Row]:
-    for row in _rows(reader, table, (key, *columns, "checksum")):
+class _Reader:
+    """Reads what damage has left, until a deadline (time.monotonic)."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, until: float) -> None:
+        self._connection = connection
+        self._path = path
+        self._until = until
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+        self.room: int = pages * size // _LEAST_ROW
+        """The number of rows that fit into the file: a damaged number may be very large."""
+        connection.set_progress_handler(self._late, _OPS_BETWEEN_LOOKS)
+
+    def _late(self) -> bool:
+        return time.monotonic() > self._until
+
+    def fetched(self, query: str, *values: int) -> list[Row] | None:
+        """The rows of a query; None if damage is in its way. Raises JournalError after the
+        deadline."""
+        try:
+            rows = self._connection.execute(query, values).fetchall()
+        except _DAMAGE:
+            rows = None
+        if self._late():
+            raise JournalError(
+                str(self._path),
+                "it is damaged, and reading it does not end",
+                "measure again into another directory; the file is left as it is",
+            )
+        return rows
+
+    def rows(self, table: str, columns: Sequence[str]) -> Iterator[Row]:
+        """All rows that can be read, in the order of their first column."""
+        # Names of tables and columns are constants of the schema.
+        words = (", ".join(columns), table, columns[0])
+        select = "SELECT {} FROM {} WHERE {} BETWEEN ? AND ? ORDER BY 1".format(*words)  # noqa: S608
+        highest = self.fetched(f"SELECT max({columns[0]}) FROM {table}")  # noqa: S608
+        last = self.room if highest is None else highest[0][0] or 0
+        end = min(self.room, last) if isinstance(last, int) else 0
+        for begin in range(1, end + 1, _RANGE):
+            yield from self._between(select, begin, min(begin + _RANGE - 1, end))
+
+    def _between(self, select: str, begin: int, end: int) -> Iterator[Row]:
+        rows = self.fetched(select, begin, end)
+        if rows is not None:
+            # A misplaced page may contain rows with other numbers.
+            yield from (row for row in rows if isinstance(row[0], int) and begin <= row[0] <= end)
+        elif begin < end:
+            middle = (begin + end) // 2
+            yield from self._between(select, begin, middle)
+            yield from self._between(select, middle + 1, end)
+
+
+def _intact(reader: _Reader, table: str, key: str = "id") -> Iterator[Row]:
+    columns = CONTENT[table]
+    for row in reader.rows(table, (key, *columns, "checksum")):
         if checksum(row[1:-1]) == row[-1] and fits(table, columns, row[1:-1]):
             yield row[:-1]
 
@@ -137,82 +157,36 @@ def _trials(reader: _Reader, path: Path, found: Salvage) -> None:
     unfit: set[int] = set()
     unpacking = Unpacking(path)
     for table, columns in CHILDREN.items():
-        for row in _rows(reader, table, ("id", "trial_id", *columns)):
+        for row in reader.rows(table, ("id", "trial_id", *columns)):
             mine = children.setdefault(row[1], {name: [] for name in CHILDREN})
             mine[table].append(row[2:])
             if not fits(table, columns, row[2:]) or not _unpacks(table, row, unpacking):
                 unfit.add(row[1])
-    seen = 0
-    for row in _rows(reader, "trial", ("id", *TRIAL, "checksum")):
+    columns_of_trial, seen = CONTENT["trial"], 0
+    for row in reader.rows("trial", ("id", *columns_of_trial, "checksum")):
         number, content, stored = row[0], row[1:-1], row[-1]
         for missing in range(seen + 1, number):
             found.lost[missing] = "its row cannot be read"
         seen = number
         mine = children.get(number, {name: [] for name in CHILDREN})
         whole = checksum(content, [mine[name] for name in CHILDREN]) == stored
-        if whole and number not in unfit and fits("trial", TRIAL, content):
+        if whole and number not in unfit and fits("trial", columns_of_trial, content):
             found.trials.append(((number, *content), mine))
         else:
-            place = dict(zip(TRIAL, content, strict=True))
+            place = dict(zip(columns_of_trial, content, strict=True))
             found.lost[number] = (
                 f"{place['vpn']}, {place['measurement']}, block {place['block']}: "
                 "its checksum does not match"
             )
-    for missing in range(seen + 1, max([seen, *_last_trial(reader.connection)]) + 1):
+    for missing in range(seen + 1, max(seen, _last_trial(reader)) + 1):
         found.lost[missing] = "its row cannot be read"
 
 
-def _last_trial(connection: sqlite3.Connection) -> list[int]:
-    """The number of trials that were written, if SQLite's own count is intact."""
-    try:
-        (count,) = connection.execute(
-            "SELECT seq FROM sqlite_sequence WHERE name = 'trial'"
-        ).fetchone()
-    except (*_DAMAGE, TypeError):
-        return []
-    return [count] if isinstance(count, int) and 0 <= count <= _room(connection) else []
-
-
-def _rows(reader: _Reader, table: str, columns: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
-    """All rows that can be read, in the order of their first column."""
-    # Names of tables and columns are constants of the schema.
-    words = (", ".join(columns), table, columns[0])
-    select = "SELECT {} FROM {} WHERE {} BETWEEN ? AND ? ORDER BY 1".format(*words)  # noqa: S608
-    end = _highest(reader.connection, table, columns[0])
-    for begin in range(1, end + 1, _RANGE):
-        yield from _between(reader, select, begin, min(begin + _RANGE - 1, end))
-
-
-def _highest(connection: sqlite3.Connection, table: str, key: str) -> int:
-    """The highest row number; if it cannot be read, the number of rows that fit into the file."""
-    most = _room(connection)
-    try:
-        (highest,) = connection.execute(f"SELECT max({key}) FROM {table}").fetchone()  # noqa: S608
-    except _DAMAGE:
-        return most
-    return min(most, highest) if isinstance(highest, int) else 0
-
-
-def _room(connection: sqlite3.Connection) -> int:
-    """The number of rows that fit into the file: a damaged number may be very large."""
-    (pages,) = connection.execute("PRAGMA page_count").fetchone()
-    (size,) = connection.execute("PRAGMA page_size").fetchone()
-    return int(pages) * int(size) // _LEAST_ROW
-
-
-def _between(reader: _Reader, select: str, begin: int, end: int) -> Iterator[tuple[Any, ...]]:
-    try:
-        reader.refuse_late()
-        rows = reader.connection.execute(select, (begin, end)).fetchall()
-    except _DAMAGE:
-        if begin == end:
-            return
-        middle = (begin + end) // 2
-        yield from _between(reader, select, begin, middle)
-        yield from _between(reader, select, middle + 1, end)
-        return
-    # A misplaced page may contain rows with other numbers.
-    yield from (row for row in rows if isinstance(row[0], int) and begin <= row[0] <= end)
+def _last_trial(reader: _Reader) -> int:
+    """The number of trials that were written, if SQLite's own count is intact; else 0."""
+    found = reader.fetched("SELECT seq FROM sqlite_sequence WHERE name = 'trial'")
+    count = found[0][0] if found else 0
+    return count if isinstance(count, int) and count <= reader.room else 0
 
 
 def _with_first_page_of(copy: Path, template: Path) -> None:

@@ -6,6 +6,10 @@ series and histograms too, because SQLite detects damaged pages but not changed 
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x43_55_4C_56
 """CULV in ASCII: distinguishes a journal from other SQLite files (PRAGMA application_id)."""
@@ -97,41 +101,24 @@ CREATE TABLE histogram (
 );
 """
 
-RUN = (
-    "study",
-    "title",
-    "toml",
-    "canonical",
-    "digest",
-    "seed",
-    "lab",
-    "culvert_version",
-    "environment",
-    "started_at",
-)
-SESSION = ("started_at", "culvert_version", "environment")
-ENDING = ("session_id", "ended_at", "reason")
-INSTALL = ("vpn", "role", "duration_s", "changed", "version", "ok", "at")
-TRIAL = (
-    "session_id",
-    "block",
-    "position",
-    "cell_key",
-    "vpn",
-    "version",
-    "condition",
-    "measurement",
-    "parameters",
-    "status",
-    "reason",
-    "remedy",
-    "started_at",
-    "duration_s",
-    "measuring_s",
-    "evidence",
-)
-METRIC = ("metric", "unit", "value", "labels")
-SERIES = ("name", "unit", "labels", "t_ns", "value")
-HISTOGRAM = ("name", "unit", "labels", "hdr_v2")
-CHILDREN = {"metric": METRIC, "series": SERIES, "histogram": HISTOGRAM}
+OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master"
+
+COLUMNS: Mapping[str, Mapping[str, str]]
+"""The type of each column, by table and name."""
+with closing(sqlite3.connect(":memory:")) as _empty:
+    _empty.executescript(TABLES)
+    SCHEMA = frozenset(_empty.execute(OBJECTS))
+    """What ``OBJECTS`` gives for an intact journal."""
+    COLUMNS = {
+        table: {row[1]: row[2] for row in _empty.execute(f"PRAGMA table_info({table})")}
+        for kind, table, *_ in sorted(SCHEMA)
+        if kind == "table" and not table.startswith("sqlite_")
+    }
+
+CONTENT = {
+    table: tuple(name for name in columns if name not in ("id", "trial_id", "checksum"))
+    for table, columns in COLUMNS.items()
+}
+"""The columns that the checksum covers, by table."""
+CHILDREN = {table: CONTENT[table] for table in ("metric", "series", "histogram")}
 """Child tables of a trial, in the order of the checksum."""

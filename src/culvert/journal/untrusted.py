@@ -12,12 +12,11 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
 from culvert.errors import JournalError
-from culvert.journal.schema import TABLES
+from culvert.journal.schema import COLUMNS, OBJECTS, SCHEMA
 from culvert.journal.trouble import corrupt
 
 MOST_VALUE_BYTES = 64 << 20
@@ -44,10 +43,7 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 1,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
-_TABLES = {
-    "run", "session", "ending", "install", "trial", "metric", "series", "histogram",
-    "sqlite_master", "sqlite_schema", "sqlite_sequence",
-}  # fmt: skip
+_TABLES = {*COLUMNS, "sqlite_master", "sqlite_schema", "sqlite_sequence"}
 _FUNCTIONS = {
     "count", "instr", "json_remove", "json_valid", "max", "total", "typeof",
 }  # fmt: skip
@@ -138,10 +134,10 @@ def refuse_holes(connection: sqlite3.Connection, path: Path) -> None:
 def refuse_other_schema(connection: sqlite3.Connection, path: Path) -> None:
     """Raise ForeignSchemaError unless the file has exactly the journal's tables."""
     with within(connection, path, OPENING_S):
-        found = connection.execute(_SCHEMA).fetchmany(_MOST_OBJECTS)
-    if set(found) == _ours() and len(found) == len(_ours()):
+        found = connection.execute(OBJECTS).fetchmany(_MOST_OBJECTS)
+    if set(found) == SCHEMA and len(found) == len(SCHEMA):
         return
-    known = {(kind, name) for kind, name, _, _ in _ours()}
+    known = {(kind, name) for kind, name, _, _ in SCHEMA}
     more = next((row for row in found if (row[0], row[1]) not in known), None)
     what = f"it has a {more[0]} {str(more[1])[:60]!r}" if more else "it has other tables"
     raise ForeignSchemaError(
@@ -149,16 +145,6 @@ def refuse_other_schema(connection: sqlite3.Connection, path: Path) -> None:
         f"it is not a journal written by Culvert: {what}",
         "take a copy that you trust, or measure again into another directory",
     )
-
-
-_SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master"
-
-
-@cache
-def _ours() -> frozenset[tuple[str, str, str, str | None]]:
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(TABLES)
-        return frozenset(connection.execute(_SCHEMA))
 
 
 def _authorize(

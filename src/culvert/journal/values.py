@@ -9,9 +9,7 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,7 @@ from numpy.typing import NDArray
 from culvert.errors import JournalError
 from culvert.journal import histogram
 from culvert.journal.codec import float64s, from_json, int64s
-from culvert.journal.schema import TABLES
+from culvert.journal.schema import COLUMNS
 from culvert.journal.trouble import corrupt
 from culvert.journal.untrusted import size_of
 from culvert.results import MOST_FIGURE, Status, is_figure
@@ -48,7 +46,7 @@ def wrong_value(path: Path, table: str, row: object, column: str, why: str) -> J
 
 def refuse_other_types(connection: sqlite3.Connection, path: Path) -> None:
     """Raise JournalError for the first value that is not of its column's type, or out of bounds."""
-    for table, columns in _declared().items():
+    for table, columns in COLUMNS.items():
         wrong = " OR ".join(_wrong(name, kind) for name, kind in columns.items())
         # Names of tables and columns are constants of the schema.
         query = f"SELECT rowid, * FROM {table} WHERE {wrong} LIMIT 1"  # noqa: S608
@@ -96,7 +94,7 @@ class Texts:
 
 def fits(table: str, columns: Sequence[str], row: Sequence[Any]) -> bool:
     """Whether the values of a row are valid for its columns."""
-    kinds = _declared()[table]
+    kinds = COLUMNS[table]
     for column, value in zip(columns, row, strict=True):
         if _objection(column, kinds[column], value):
             return False
@@ -155,23 +153,6 @@ class Unpacking:
         if why:
             raise wrong_value(self._path, "series", row, "value", why)
         return times, values
-
-
-@cache
-def _declared() -> dict[str, dict[str, str]]:
-    """Types of all columns, by table and column."""
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(TABLES)
-        tables = [
-            name
-            for (name,) in connection.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
-            )
-        ]
-        return {
-            table: {row[1]: row[2] for row in connection.execute(f"PRAGMA table_info({table})")}
-            for table in tables
-        }
 
 
 def _wrong(name: str, kind: str) -> str:

@@ -13,16 +13,7 @@ from typing import Any
 from culvert.errors import JournalError
 from culvert.journal.frames import refuse_packed
 from culvert.journal.rows import Row, checksum
-from culvert.journal.schema import (
-    APPLICATION_ID,
-    CHILDREN,
-    ENDING,
-    INSTALL,
-    RUN,
-    SCHEMA_VERSION,
-    SESSION,
-    TRIAL,
-)
+from culvert.journal.schema import APPLICATION_ID, CHILDREN, CONTENT, SCHEMA_VERSION
 from culvert.journal.trouble import corrupt, explained
 from culvert.journal.untrusted import (
     OPENING_S,
@@ -52,13 +43,8 @@ def verify(connection: sqlite3.Connection, path: Path) -> None:
         _pages(connection, path)
         refuse_other_types(connection, path)
         texts = Texts(path)
-        for table, columns in {
-            "run": RUN,
-            "session": SESSION,
-            "ending": ENDING,
-            "install": INSTALL,
-        }.items():
-            _rows(connection, path, table, columns, texts)
+        for table in ("run", "session", "ending", "install"):
+            _rows(connection, path, table, texts)
         _trials(connection, path, texts)
         refuse_packed(connection, path)
 
@@ -97,14 +83,8 @@ def _select(
         yield from rows
 
 
-def _rows(
-    connection: sqlite3.Connection,
-    path: Path,
-    table: str,
-    columns: tuple[str, ...],
-    texts: Texts,
-) -> None:
-    count = 0
+def _rows(connection: sqlite3.Connection, path: Path, table: str, texts: Texts) -> None:
+    columns, count = CONTENT[table], 0
     for row in _select(connection, table, (*columns, "checksum"), "rowid"):
         count += 1
         if checksum(row[:-1]) != row[-1]:
@@ -118,7 +98,9 @@ def _trials(connection: sqlite3.Connection, path: Path, texts: Texts) -> None:
     children = [_children(connection, table, columns) for table, columns in CHILDREN.items()]
     ahead = [next(groups, None) for groups in children]
     expected = 0
-    for number, *row, stored in _select(connection, "trial", ("id", *TRIAL, "checksum"), "id"):
+    for number, *row, stored in _select(
+        connection, "trial", ("id", *CONTENT["trial"], "checksum"), "id"
+    ):
         expected += 1
         if number != expected:
             raise corrupt(path, f"trial {expected} is missing")
@@ -129,7 +111,7 @@ def _trials(connection: sqlite3.Connection, path: Path, texts: Texts) -> None:
                 ahead[index] = next(children[index], None)
         if checksum(tuple(row), mine) != stored:
             raise corrupt(path, f"trial {number} has a wrong checksum")
-        texts.check("trial", TRIAL, number, row)
+        texts.check("trial", CONTENT["trial"], number, row)
         for (table, columns), rows in zip(CHILDREN.items(), mine, strict=True):
             for place, child in enumerate(rows, 1):
                 texts.check_labels(table, columns, number, place, child)
