@@ -128,11 +128,11 @@ def test_members_of_a_study_are_members() -> None:
         ('paths = "every"', 6, "lab.paths", 'for the topology "star"', "name the paths"),
         ('topology = "mesh"\npaths = "every"', 7, "lab.paths", 'topology "star"', '["a>b"]'),
         ('topology = "routed"\npaths = ["a>b"]', 7, "lab.paths", '"star" and "mesh"', "leave"),
-        ('topology = "star"\npaths = ["c1>c9"]', 7, "lab.paths", "no node c9", "c1, c2, c3"),
+        ('topology = "star"\npaths = ["c1>c9"]', 7, "lab.paths", 'no member "c9"', "c1, c2, c3"),
         ('topology = "star"\npaths = ["gateway>c1"]', 7, "lab.paths", "starts at", '"c1>gateway"'),
         ('topology = "mesh"\npaths = ["a-b"]', 7, "lab.paths[0]", "wrong form", ">"),
         ('topology = "mesh"\npaths = []', 7, "lab.paths", "empty", "at least 1"),
-        ('topology = "mesh"\npaths = ["a>z"]', 7, "lab.paths", "no node z", "a, b, c"),
+        ('topology = "mesh"\npaths = ["a>z"]', 7, "lab.paths", 'no member "z"', "a, b, c"),
         ('topology = "mesh"\npaths = ["a>a"]', 7, "lab.paths", "are the same member", "a>b"),
         ('topology = "mesh"\npaths = ["core>a"]', 7, "lab.paths", 'no member "core"', "a, b, c"),
         ('topology = "mesh"\npaths = ["a>b", "a>b"]', 7, "lab.paths", "listed twice", "once"),
@@ -238,7 +238,7 @@ def refused(error: StudyError, line: int, key: str, why: str, remedy: str) -> No
     ("lab", "why", "remedy"),
     [
         ('topology = "mesh"\nmembers = 1', "is not between 2 and 1000", "write members = 3"),
-        ('topology = "mesh"\npaths = ["a>z"]', "there is no node z", "use a, b, c"),
+        ('topology = "mesh"\npaths = ["a>z"]', 'no member "z"', "its members are a, b, c"),
         ('topology = "star"\nnat = "symmetric"', "no router", 'write topology = "routed"'),
     ],
 )

@@ -59,22 +59,6 @@ def test_a_path_and_a_network_have_words() -> None:
     assert mesh(2).networks_of("core") == mesh(2).networks
 
 
-@pytest.mark.parametrize(
-    ("nodes", "networks", "paths", "why"),
-    [
-        ((*AB, NodeSpec("a")), LINK, PATH, "two nodes are named a"),
-        (AB, (*LINK, Network("b", "c")), PATH, "no node c"),
-        (AB, LINK, (Path("a", "z"),), "no node z"),
-    ],
-)
-def test_names_are_unique_and_known(
-    nodes: tuple[NodeSpec, ...], networks: tuple[Network, ...], paths: tuple[Path, ...], why: str
-) -> None:
-    with pytest.raises(UsageError, match=why) as caught:
-        Topology("odd", nodes, networks, paths)
-    assert caught.value.remedy
-
-
 def test_an_unknown_node_is_named_with_those_that_are_known() -> None:
     with pytest.raises(UsageError, match="node 'c'") as caught:
         pair().node("c")

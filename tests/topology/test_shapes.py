@@ -107,7 +107,6 @@ def test_each_member_of_a_mesh_has_one_way_to_the_core(topology: Topology) -> No
         lambda: mesh(1001),
         lambda: mesh(2, nats={"c": [Nat.SYMMETRIC]}),
         lambda: mesh(2, block_udp=["core"]),
-        lambda: mesh(2, paths=[Path("a", "c")]),
         lambda: routed({"router": Nat.SYMMETRIC}),
         lambda: routed({"a": Nat.SYMMETRIC, "b": Nat.SYMMETRIC}),
     ],

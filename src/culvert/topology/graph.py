@@ -85,23 +85,6 @@ class Topology:
     networks: tuple[Network, ...]
     paths: tuple[Path, ...]
 
-    def __post_init__(self) -> None:
-        names = [node.name for node in self.nodes]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise UsageError(
-                f"topology {self.name}", f"two nodes are named {twice[0]}", "rename one of them"
-            )
-        ends = {end for network in self.networks for end in network.ends}
-        ends |= {end for path in self.paths for end in (path.source, path.target)}
-        strangers = sorted(ends - set(names))
-        if strangers:
-            raise UsageError(
-                f"topology {self.name}",
-                f"there is no node {strangers[0]}",
-                f"use {', '.join(names)}",
-            )
-
     @cached_property
     def _by_name(self) -> dict[str, NodeSpec]:
         return {node.name: node for node in self.nodes}

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from culvert.errors import UsageError
 from culvert.topology.graph import Path, Topology
 from culvert.topology.ip import IpVersion
 from culvert.topology.link.impairment import CLEAN
@@ -104,23 +103,6 @@ class LabSpec:
     ipv6_inside: bool = False
     """Whether drivers give members IPv6 addresses too, where their VPN has such; of namespaces
     only, where otherwise no device has any."""
-
-    def __post_init__(self) -> None:
-        known = [network.name for network in self.topology.networks]
-        for name in self.links:
-            if name not in known:
-                raise UsageError(
-                    f"link '{name}'",
-                    f"topology {self.topology.name} has no such network",
-                    f"use {', '.join(known)}",
-                )
-        filters = [node.name for node in self.topology.nodes if node.filters]
-        if self.underlay is IpVersion.V6 and filters:
-            raise UsageError(
-                "an underlay of IPv6",
-                f"router {filters[0]} translates or filters IPv4 only",
-                "use a mesh without NATs and blocked UDP",
-            )
 
     @property
     def mtu(self) -> int:
