@@ -8,11 +8,12 @@ import pytest
 from scipy import stats
 
 from culvert.analysis.pooling import SCHEMA, pooling, single_values
+from culvert.journal.frames import SERIES_SCHEMA
 
 from .frames import TRIALS, rows
 
 NO_TRIALS = pl.DataFrame(schema=TRIALS)
-NO_SERIES = pl.DataFrame()
+NO_SERIES = pl.DataFrame(schema=SERIES_SCHEMA)
 
 
 def cycles(values: dict[str, np.ndarray]) -> pl.DataFrame:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from culvert.plan import Cell, Plan
+from culvert.plan.cells import Cell
+from culvert.plan.plan import Plan
 from culvert.results import Parameters
 
 VPNS = ("none", "a", "b", "c/d+e")

@@ -9,9 +9,11 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from culvert.plan import Cell, Plan, Schedule, StopReason, Trial
 from culvert.plan.attempts import Unplaced, next_key
-from culvert.plan.stopping import OpenClaims
+from culvert.plan.cells import Cell
+from culvert.plan.plan import Plan, Trial
+from culvert.plan.schedule import Schedule
+from culvert.plan.stopping import OpenClaims, StopReason
 from culvert.study.blocks import StopRule
 from tests.plan.simulated import cells
 

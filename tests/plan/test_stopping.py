@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from culvert.plan.precision import Precision, PrecisionState, precision_of, relative_half_widths
-from culvert.plan.stopping import MIN_BLOCKS, OpenClaims, StopReason, decide
+from culvert.plan.precision import (
+    MIN_BLOCKS,
+    Precision,
+    PrecisionState,
+    precision_of,
+    relative_half_widths,
+)
+from culvert.plan.stopping import OpenClaims, StopReason, decide
 from culvert.study.blocks import StopRule
 
 QUICK = settings(deadline=None, max_examples=50)
@@ -99,7 +105,7 @@ def test_a_decision_waits_for_every_cell() -> None:
     decision = decide(rule, {"a": narrow, "b": wide, "c": narrow[:2]})
     assert not decision.stop
     assert decision.open == ("b", "c")
-    assert decision.half_widths["c"] is None
+    assert decision.cells["c"].half_width is None
     assert decision.resting == {"a"}
     assert decide(rule, {"a": narrow}).reason is StopReason.PRECISE
     assert decide(rule, {}).stop

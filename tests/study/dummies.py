@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from culvert.errors import UsageError
 from culvert.metrics import MetricSpec
-from culvert.study import Catalogue, Study
+from culvert.study.catalogue import Catalogue
+from culvert.study.study import Study
 from culvert.units import DurationS, PerSecond
 
 VPNS = ("none", "wireguard/go", "openvpn/aes-256-gcm", "strongswan/esp-aes256gcm")

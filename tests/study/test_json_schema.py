@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from culvert.commands.actions.study import schema_text
-from culvert.study import shipped_studies
 from culvert.study.json_schema import json_schema
+from culvert.study.shipped import shipped_studies
 from culvert.vpns.installed import installed_catalogue
 
 jsonschema = pytest.importorskip("jsonschema")

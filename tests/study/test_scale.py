@@ -8,8 +8,8 @@ import pytest
 
 from culvert.errors import StudyError
 from culvert.plan.plan import Plan, cells_of
-from culvert.study import Study
 from culvert.study.claims.test import VpnSide, Where
+from culvert.study.study import Study
 from tests.study.dummies import CATALOGUE, HEAD, UDP, parse
 
 TWO = """\

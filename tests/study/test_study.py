@@ -10,8 +10,8 @@ import pytest
 
 from culvert.errors import NotPossible, StudyError
 from culvert.plan.plan import Plan
-from culvert.study import Study, shipped_studies
-from culvert.study.shipped import find_study
+from culvert.study.shipped import find_study, shipped_studies
+from culvert.study.study import Study
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import routed
 from culvert.topology.spec import LabSpec

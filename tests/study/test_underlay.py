@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from culvert.errors import StudyError
-from culvert.study import Study
 from culvert.study.catalogue import Placing
+from culvert.study.study import Study
 from culvert.topology.ip import IpVersion
 from tests.study.dummies import CATALOGUE, parse
 

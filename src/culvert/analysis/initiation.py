@@ -13,8 +13,7 @@ TIMES = ("total_ms", "handshake_ms", "first_handshake_ms", "last_handshake_ms", 
 def cycles(rows: pl.DataFrame, trials: pl.DataFrame, series: pl.DataFrame) -> pl.DataFrame:
     """Every single initiation of the ok trials: CELL, metric (of TIMES), block, trial, value in ms.
 
-    From a trial's series (one list of values per row, or one value per row); without a series,
-    from its metrics, one value per trial.
+    From a trial's series; without a series, from its metrics, one value per trial.
     """
     keys = [*CELL, "metric", "block", "trial"]
     recorded = (
@@ -22,14 +21,12 @@ def cycles(rows: pl.DataFrame, trials: pl.DataFrame, series: pl.DataFrame) -> pl
         .filter(pl.col("metric").is_in(TIMES), measurement="initiation", labels="{}")
         .select(*keys, "value")
     )
-    if series.is_empty() or not {"trial", "name", "value"} <= set(series.columns):
-        return recorded.sort(*keys, "value")
     kept = series.filter(pl.col("name").is_in(list(TIMES)))
-    if isinstance(kept.schema["value"], pl.List):
-        kept = kept.select("trial", "name", "value").explode("value")
     counted = trials.filter(pl.col("status") == "ok", pl.col("measurement") == "initiation")
     single = (
-        kept.join(counted.select("trial", *CELL, "block"), on="trial", how="inner")
+        kept.select("trial", "name", "value")
+        .explode("value")
+        .join(counted.select("trial", *CELL, "block"), on="trial", how="inner")
         .select(
             *CELL,
             pl.col("name").alias("metric"),

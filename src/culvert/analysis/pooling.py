@@ -48,18 +48,16 @@ def single_values(rows: pl.DataFrame, trials: pl.DataFrame, series: pl.DataFrame
     """
     measured = repeats(rows).filter(pl.col("labels") == "{}").select(_SINGLE)
     parts = [measured.filter(pl.len().over(*_KEYS, "trial") > 1)]
-    wanted = {"trial", "name", "unit", "labels"}
-    if wanted <= set(series.columns) and isinstance(series.schema.get("value"), pl.List):
-        lists = series.filter(pl.col("name").is_in(sorted(REPEATED)), pl.col("labels") == "{}")
-        counted = trials.filter(pl.col("status") == "ok", pl.col("block") > 0)
-        parts.append(
-            lists.join(counted.select("trial", "block", *CELL), on="trial", how="inner")
-            .rename({"name": "metric"})
-            .select(_SINGLE)  # any other list would be repeated for each value
-            .explode("value")
-            .filter(pl.col("value").is_finite().fill_null(value=False))
-            .filter(pl.len().over(*_KEYS, "trial") > 1)
-        )
+    lists = series.filter(pl.col("name").is_in(sorted(REPEATED)), pl.col("labels") == "{}")
+    counted = trials.filter(pl.col("status") == "ok", pl.col("block") > 0)
+    parts.append(
+        lists.join(counted.select("trial", "block", *CELL), on="trial", how="inner")
+        .rename({"name": "metric"})
+        .select(_SINGLE)  # any other list would be repeated for each value
+        .explode("value")
+        .filter(pl.col("value").is_finite().fill_null(value=False))
+        .filter(pl.len().over(*_KEYS, "trial") > 1)
+    )
     return pl.concat(parts)
 
 

@@ -13,11 +13,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from culvert.plan.precision import MIN_BLOCKS, Precision, PrecisionState, precision_of
+from culvert.plan.precision import Precision, PrecisionState, precision_of
 from culvert.statistics.looks import ONCE, Looks
 from culvert.study.blocks import StopRule
-
-__all__ = ["MIN_BLOCKS", "Decision", "OpenClaims", "StopReason", "decide"]
 
 OpenClaims = Mapping[str, Collection[str]]
 """Claims that more repetitions may decide, with the keys of the cells that they need."""
@@ -54,11 +52,6 @@ class Decision:
     def stop(self) -> bool:
         """True if no more trials are to be measured."""
         return self.reason is not StopReason.GO_ON
-
-    @property
-    def half_widths(self) -> dict[str, float | None]:
-        """Half widths relative to the median, by cell key; None without an interval yet."""
-        return {key: cell.half_width for key, cell in self.cells.items()}
 
     @property
     def open(self) -> tuple[str, ...]:

@@ -22,7 +22,13 @@ from culvert.analysis.observations import observations
 from culvert.analysis.pooling import pooling, single_values
 from culvert.analysis.status import StatusCounts, counts_by_vpn, status_counts
 from culvert.analysis.summary import summarise_observed
-from culvert.journal.frames import HISTOGRAMS_SCHEMA, ROWS_SCHEMA, TRIALS_SCHEMA, Schema
+from culvert.journal.frames import (
+    HISTOGRAMS_SCHEMA,
+    ROWS_SCHEMA,
+    SERIES_SCHEMA,
+    TRIALS_SCHEMA,
+    Schema,
+)
 from culvert.journal.marks import Mark, marks_of
 from culvert.journal.readers.tables import foreign_tables
 from culvert.report.claims import Claims, claims_of
@@ -173,7 +179,7 @@ def gather(
         trials=trials.sort("trial"),
         every_trial=every.sort("trial"),
         histograms=typed(histograms, HISTOGRAMS_SCHEMA),
-        series=series,
+        series=typed(series, SERIES_SCHEMA),
         observed=observed,
         summary=summary,
         columns=columns,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
@@ -13,21 +13,10 @@ IMPORTED = "imported"
 
 
 @dataclass(frozen=True)
-class Install:
-    """One VPN's installation."""
-
-    vpn: str
-    role: str
-    duration_s: float | None
-    changed: bool | None
-    version: str
-
-
-@dataclass(frozen=True)
 class RunInfo:
     """Study, program, lab, time and machine. Times are ISO 8601 in UTC."""
 
-    study: str
+    study: str = "unnamed study"
     title: str = ""
     toml: str = ""
     canonical: str = ""
@@ -37,7 +26,8 @@ class RunInfo:
     started_at: str = ""
     ended_at: str = ""
     environment: Mapping[str, Any] = field(default_factory=dict)
-    installs: tuple[Install, ...] = ()
+    installs: Sequence[Mapping[str, Any]] = ()
+    """As ``Journal.run`` has them."""
     data_paths: Mapping[str, str] = field(default_factory=dict)
     """The data path of each VPN (kernel or user space), as proved in its trials."""
     stopped: str = ""
@@ -64,24 +54,9 @@ class RunInfo:
 
     @classmethod
     def from_journal(cls, run: Mapping[str, Any]) -> RunInfo:
-        """From the journal's dictionary; missing keys keep their defaults."""
-        seed = run.get("seed")
-        environment = run.get("environment")
-        return cls(
-            study=_text(run.get("study")) or "unnamed study",
-            title=_text(run.get("title")),
-            toml=_text(run.get("toml")),
-            canonical=_text(run.get("canonical")),
-            seed=int(seed) if isinstance(seed, int) else None,
-            culvert_version=_text(run.get("culvert_version")),
-            lab=_text(run.get("lab")),
-            started_at=_text(run.get("started_at")),
-            ended_at=_text(run.get("ended_at")),
-            environment=environment if isinstance(environment, Mapping) else {},
-            installs=tuple(_install(entry) for entry in run.get("installs") or ()),
-            data_paths=run.get("data_paths") or {},
-            stopped=_text(run.get("ended_why")).partition("\n")[0],
-        )
+        """From what ``Journal.run`` returns."""
+        known = {one.name: run[one.name] for one in fields(cls) if run.get(one.name) is not None}
+        return cls(**known, stopped=(run.get("ended_why") or "").partition("\n")[0])
 
 
 def moment(text: str) -> datetime | None:
@@ -90,18 +65,3 @@ def moment(text: str) -> datetime | None:
         return datetime.fromisoformat(text)
     except ValueError:
         return None
-
-
-def _install(entry: Mapping[str, Any]) -> Install:
-    seconds, changed = entry.get("duration_s"), entry.get("changed")
-    return Install(
-        vpn=_text(entry.get("vpn")),
-        role=_text(entry.get("role")),
-        duration_s=float(seconds) if isinstance(seconds, int | float) else None,
-        changed=bool(changed) if changed is not None else None,
-        version=_text(entry.get("version")),
-    )
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value)

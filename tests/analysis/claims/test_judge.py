@@ -17,7 +17,7 @@ from culvert.analysis.compare.contrast import paired_contrast, ratio_of
 from culvert.analysis.design import Design, looks_at_claims
 from culvert.analysis.line import Line
 from culvert.analysis.summary import summarise
-from culvert.study import Study
+from culvert.study.study import Study
 from tests.analysis.frames import rows
 from tests.analysis.series import correlated
 from tests.study.dummies import parse

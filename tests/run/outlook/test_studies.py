@@ -9,7 +9,7 @@ import pytest
 
 from culvert.journal.journal import FILE, Journal
 from culvert.run.outlook.studies import as_json, check, listing
-from culvert.study import shipped_studies
+from culvert.study.shipped import shipped_studies
 from culvert.study.study import Study
 from culvert.vpns.installed import installed_catalogue
 from tests.cli import TRACE, Cli
