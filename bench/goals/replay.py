@@ -48,7 +48,7 @@ class Replayed:
         return statistics.median(self.values[: self.used])
 
     def __str__(self) -> str:
-        width = decide(RULE, {self.name: self.values[: self.used]}).half_widths[self.name]
+        width = decide(RULE, {self.name: self.values[: self.used]}).cells[self.name].half_width
         width_text = "no interval" if width is None else f"+-{width:.1%}"
         return (
             f"  {self.protocol} {self.name:<20} {self.used:>3} of {len(self.values)} runs  "

@@ -70,7 +70,9 @@ def test_a_flood_is_no_headline() -> None:
         first_trial=100,
     )
     (found,) = headlines(pl.concat([flood, paced]), ["none", "a"])
-    assert [question.title for question in found.questions] == ["UDP goodput at one offered rate"]
+    assert [question.column.title for question in found.questions] == [
+        "UDP goodput at one offered rate"
+    ]
     assert found.answers["a", "udp"].absolute.value == 2
 
 

@@ -54,16 +54,6 @@ class Question:
         """Of the column, unique in a headline."""
         return self.column.key or f"{self.measurement}.{self.metric}"
 
-    @property
-    def title(self) -> str:
-        """Of the column."""
-        return self.column.title
-
-    @property
-    def effect(self) -> Effect:
-        """How a VPN is compared with the baseline."""
-        return self.column.effect
-
 
 @dataclass(frozen=True)
 class Answer:
@@ -157,7 +147,7 @@ def compared(
     seen = _of_questions(observed, every)
     effects = {
         effect: paired(seen, effect, columns=columns, seed=seed)
-        for effect in {question.effect for question in every}
+        for effect in {question.column.effect for question in every}
     }
     return [_headline(one, seen, effects, columns, line) for one in conditions]
 
@@ -189,7 +179,7 @@ def _headline(
     winners: dict[str, Winner] = {}
     for question in medians.questions:
         absolute = medians.absolute[question.key]
-        relative = _estimates(_cell(effects[question.effect], question))
+        relative = _estimates(_cell(effects[question.column.effect], question))
         for vpn, estimate in absolute.items():
             beside = None if line.crossed((vpn, BASELINE)) else relative.get(vpn)
             answers[vpn, question.key] = Answer(estimate, beside)

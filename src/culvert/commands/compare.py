@@ -75,17 +75,16 @@ def compare(
 
     Exit code 1: something is slower.
     """
-    from culvert.commands.actions.compare import CompareRequest, run_compare
+    from culvert.commands.actions.compare import run_compare
 
-    request = CompareRequest(
+    if run_compare(
         ["--" if one == _BETWEEN else one for one in runs],
         vpn or [],
-        tolerance,
-        alpha,
         Form.JSON if as_json else form,
         file,
-        only or (),
-        metrics,
-    )
-    if run_compare(request):
+        tolerance=tolerance,
+        alpha=alpha,
+        only=only or (),
+        metrics=metrics,
+    ):
         raise typer.Exit(1)

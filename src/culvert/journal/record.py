@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 from culvert.results import Histogram, Metric, Series, Status
+from culvert.study.study import Study
 
 
 @dataclass(frozen=True)
@@ -58,23 +59,6 @@ class InstallRecord:
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
-class StudyLike(Protocol):
-    """The parts of a study that the journal stores."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-    @property
-    def title(self) -> str: ...  # noqa: D102
-    @property
-    def seed(self) -> int: ...  # noqa: D102
-    @property
-    def text(self) -> str: ...  # noqa: D102
-    @property
-    def canonical(self) -> str: ...  # noqa: D102
-    @property
-    def digest(self) -> str: ...  # noqa: D102
-
-
 @dataclass(frozen=True)
 class RunHead:
     """Facts about a run before its first trial. ``environment`` can be written as JSON."""
@@ -91,7 +75,7 @@ class RunHead:
 
     @classmethod
     def of(
-        cls, study: StudyLike, *, lab: str, culvert_version: str, environment: Mapping[str, Any]
+        cls, study: Study, *, lab: str, culvert_version: str, environment: Mapping[str, Any]
     ) -> RunHead:
         """The head of a run of a study."""
         return cls(

@@ -173,7 +173,7 @@ def _part(question: Question, answer: Answer) -> str:
     absolute, relative, column = answer.absolute, answer.relative, question.column
     if not column.sentence:
         return ""
-    if column.absolute or (question.effect is Effect.RATIO and question.more_is_better):
+    if column.absolute or (column.effect is Effect.RATIO and question.more_is_better):
         scale = scale_for(question.unit, [absolute.value])
         text = column.sentence.format(
             scale.with_unit_and_interval(absolute.value, absolute.low, absolute.high)
@@ -184,7 +184,7 @@ def _part(question: Question, answer: Answer) -> str:
         return text
     if relative is None:
         return ""
-    if question.effect is Effect.RATIO:
+    if column.effect is Effect.RATIO:
         ratio = times(relative.value, relative.low, relative.high)
         return column.sentence.format(marked(ratio, relative, 1))
     figure = marked(difference(question.unit, relative), relative, 0)

@@ -105,18 +105,18 @@ def _load(entry: EntryPoint) -> Any:
             f"measurement {entry.name}", f"{entry.value} cannot be loaded: {error}", remedy
         ) from error
     parameters = getattr(measurement, "Parameters", None)
-    if getattr(measurement, "kind", None) != entry.name:
-        raise UsageError(
-            f"measurement {entry.name}", f"the kind of {entry.value} is missing or differs", remedy
-        )
-    if not (isinstance(parameters, type) and issubclass(parameters, BaseModel)):
-        raise UsageError(
-            f"measurement {entry.name}", f"{entry.value} has no pydantic model Parameters", remedy
-        )
-    if not all(isinstance(spec, MetricSpec) for spec in getattr(measurement, "metrics", ())):
-        raise UsageError(
-            f"measurement {entry.name}",
-            f"the metrics of {entry.value} are not all MetricSpec",
-            remedy,
-        )
+    specs = getattr(measurement, "metrics", ())
+    for right, why in (
+        (getattr(measurement, "kind", None) == entry.name, "the kind of {} is missing or differs"),
+        (
+            isinstance(parameters, type) and issubclass(parameters, BaseModel),
+            "{} has no pydantic model Parameters",
+        ),
+        (
+            all(isinstance(one, MetricSpec) for one in specs),
+            "the metrics of {} are not all MetricSpec",
+        ),
+    ):
+        if not right:
+            raise UsageError(f"measurement {entry.name}", why.format(entry.value), remedy)
     return measurement

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from culvert.errors import UsageError
 from culvert.study.blocks import BlocksTable, StopRule
 from culvert.study.catalogue import Catalogue
 from culvert.study.claims.lacking import Lacking, names_of
-from culvert.study.claims.language import ClaimTestError, UnknownNameError, parse_claim_test
-from culvert.study.claims.names import StudyNames
+from culvert.study.claims.language import ClaimTestError, parse_claim_test
+from culvert.study.claims.names import StudyNames, UnknownNameError
 from culvert.study.claims.published import PublishedTable, PublishedValue
 from culvert.study.claims.test import ClaimTest, Where
 from culvert.study.conditions.topology import topology_of, underlay_of
@@ -217,12 +217,7 @@ class Reading:
             for key, test in whole.tests.items()
         }
         published = tuple(
-            PublishedValue(
-                **{
-                    **vars(value),
-                    "where": self._moved(value.measurement, whole, smaller, value.where),
-                }
-            )
+            replace(value, where=self._moved(value.measurement, whole, smaller, value.where))
             for value in whole.published
         )
         self.editions[name] = Edition(file, smaller.vpns, found, tests, published)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from culvert.compare.document import document
@@ -23,38 +22,30 @@ from culvert.metrics.renamed import renamed
 _SHARE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
 
 
-@dataclass(frozen=True)
-class CompareRequest:
-    """The options of the command line. ``tolerance`` and ``alpha`` as written."""
+def run_compare(
+    words: list[str],
+    vpns: list[str],
+    form: Form,
+    file: Path | None,
+    *,
+    tolerance: str,
+    alpha: str,
+    only: Sequence[str],
+    metrics: str | None,
+) -> bool:
+    """Print or write the comparison; true if something became slower. The options as written.
 
-    words: list[str]
-    vpns: list[str]
-    tolerance: str
-    alpha: str
-    form: Form
-    file: Path | None
-    only: Sequence[str]
-    metrics: str | None
-
-
-def run_compare(request: CompareRequest) -> bool:
-    """Print or write the comparison; true if something became slower. Raises UsageError."""
-    tolerance = share(request.tolerance, "--tolerance", most=0.5)
-    alpha = share(request.alpha, "--alpha", most=0.2)
-    if alpha == 0:
+    Raises UsageError.
+    """
+    largest = share(tolerance, "--tolerance", most=0.5)
+    rate = share(alpha, "--alpha", most=0.2)
+    if rate == 0:
         raise UsageError(
             "--alpha", "with an error rate of 0 no difference can be shown", "write 5%"
         )
-    a, b = sides(request.words, request.vpns)
-    outcome = compare(
-        a,
-        b,
-        tolerance=tolerance,
-        alpha=alpha,
-        only=request.only,
-        metrics=_metrics(request.metrics),
-    )
-    _write(outcome, request.form, request.file)
+    a, b = sides(words, vpns)
+    outcome = compare(a, b, tolerance=largest, alpha=rate, only=only, metrics=_metrics(metrics))
+    _write(outcome, form, file)
     return outcome.regressed
 
 

@@ -1,9 +1,12 @@
-"""Figures in imported data: parsing numbers, and bounds of possible values."""
+"""Figures in imported data: parsing numbers and times, and bounds of possible values."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
 
 MOST_BPS = 1e14
 """100 Tbit/s: no host sends more."""
@@ -39,3 +42,26 @@ def doubt(name: str, value: float, low: float, high: float, unit: str) -> str:
         return ""
     bound = f"less than {low:g}" if value < low else f"more than {high:g}"
     return f"{name} is {value:g} {unit}, which is {bound}: impossible"
+
+
+def table(value: Any, key: str) -> Mapping[str, Any]:
+    """A JSON object in another; empty if there is none."""
+    found = value.get(key) if isinstance(value, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def moment(text: object) -> datetime | None:
+    """An ISO 8601 time, in UTC if it has no zone; None if it is not one."""
+    try:
+        found = datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def moment_of(seconds: float | None) -> datetime | None:
+    """A time in seconds since 1970; None if it is not possible."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC) if seconds else None
+    except (OverflowError, OSError, ValueError):
+        return None

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from culvert.journal.readers.figures import MOST_BPS, MOST_S, doubt, figure
+from culvert.journal.readers.figures import MOST_BPS, MOST_S, doubt, figure, moment
 from culvert.journal.readers.foreign_run import ForeignRun, Found, judged
 from culvert.journal.readers.reading import Text, read_text
 from culvert.journal.readers.salvage import Document, documents
@@ -92,7 +91,7 @@ def _run(
         parameters={"test": str(metadata.get("NAME") or "unnamed")[:100]},
         status=status,
         reason=reason,
-        started_at=_moment(metadata.get("T0")) or _moment(metadata.get("TIME")),
+        started_at=moment(metadata.get("T0")) or moment(metadata.get("TIME")),
         duration_s=max(0.0, min(length, MOST_S)),
         metrics=metrics,
         series=series,
@@ -137,12 +136,3 @@ def _leading(medians: Mapping[str, float], doubts: list[str]) -> Iterator[Metric
             doubts.append(why)
         else:
             yield Metric(metric, unit, value)
-
-
-def _moment(text: object) -> datetime | None:
-    """ISO 8601; flent writes UTC with a Z, old ones without a zone."""
-    try:
-        found = datetime.fromisoformat(str(text))
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -8,11 +8,10 @@ two directions of ``--bidir`` are separate runs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from culvert.journal.readers.figures import MOST_BPS, MOST_S, doubt, figure
+from culvert.journal.readers.figures import MOST_BPS, MOST_S, doubt, figure, moment_of, table
 from culvert.journal.readers.foreign_run import ForeignRun, Found, judged
 from culvert.journal.readers.reading import Text, read_text
 from culvert.journal.readers.salvage import Document, documents
@@ -74,8 +73,8 @@ def _of_document(text: Text, value: Mapping[str, Any], document: Document) -> It
     if "start" not in value and "end" not in value and "error" not in value:
         text.lose(document.line, "a document that iperf3 did not write")
         return
-    start, end = _table(value, "start"), _table(value, "end")
-    test = _table(start, "test_start")
+    start, end = table(value, "start"), table(value, "end")
+    test = table(start, "test_start")
     reverse = bool(figure(test.get("reverse")))
     both = bool(figure(test.get("bidirectional"))) or f"sum_received{_REVERSE}" in end
     directions = [(_UP, ""), (_DOWN, _REVERSE)] if both else [(_DOWN if reverse else _UP, "")]
@@ -92,8 +91,8 @@ def _run(
     *,
     both: bool,
 ) -> ForeignRun:
-    start, end = _table(value, "start"), _table(value, "end")
-    test = _table(start, "test_start")
+    start, end = table(value, "start"), table(value, "end")
+    test = table(start, "test_start")
     udp = str(test.get("protocol", "")).upper() == "UDP"
     failures: list[str] = []
     doubts: list[str] = []
@@ -118,7 +117,7 @@ def _run(
         if why := doubt("seconds", seconds, 1e-3, 365 * MOST_S, "s"):
             doubts.append(why)
         metrics += _udp(received, doubts) if udp else _tcp(sent, doubts)
-        metrics += _cpu(_table(end, "cpu_utilization_percent"), doubts)
+        metrics += _cpu(table(end, "cpu_utilization_percent"), doubts)
     status, reason = judged(failures, doubts)
     return ForeignRun(
         file,
@@ -128,7 +127,7 @@ def _run(
         parameters=_parameters(test, end, direction, udp=udp, both=both),
         status=status,
         reason=reason,
-        started_at=_moment(_table(start, "timestamp").get("timesecs")),
+        started_at=moment_of(figure(table(start, "timestamp").get("timesecs"))),
         duration_s=max(0.0, min(seconds, MOST_S)),
         metrics=metrics,
         series=_series(value.get("intervals"), suffix),
@@ -142,16 +141,16 @@ def _sums(
     end: Mapping[str, Any], suffix: str, *, udp: bool
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """The counts of receiver and sender. UDP losses are in ``sum`` before 3.17."""
-    received = dict(_table(end, f"sum_received{suffix}"))
+    received = dict(table(end, f"sum_received{suffix}"))
     if udp:
-        alone = _table(end, f"sum{suffix}")
+        alone = table(end, f"sum{suffix}")
         for key in ("jitter_ms", "lost_packets", "packets", "lost_percent"):
             if key in alone and not received.get(key):
                 received[key] = alone[key]
         if not figure(received.get("bytes")):  # before 3.7, or the receiver did not report
             received |= {"sender_bps": alone.get("bits_per_second")}
             received.setdefault("seconds", alone.get("seconds"))
-    return received, _table(end, f"sum_sent{suffix}")
+    return received, table(end, f"sum_sent{suffix}")
 
 
 def _goodput_bps(received: Mapping[str, Any], *, udp: bool) -> float | None:
@@ -234,7 +233,7 @@ def _series(intervals: object, suffix: str) -> list[Series]:
     """Bits per second of each interval that counts, at its end."""
     points: list[tuple[int, float]] = []
     for interval in intervals if isinstance(intervals, Sequence) else ():
-        total = _table(interval, f"sum{suffix}")
+        total = table(interval, f"sum{suffix}")
         end_s, bps = figure(total.get("end")), figure(total.get("bits_per_second"))
         if end_s is None or bps is None or total.get("omitted") is True:
             continue
@@ -244,16 +243,3 @@ def _series(intervals: object, suffix: str) -> list[Series]:
     if not points:
         return []
     return [Series("interval_bps", "bit/s", [t for t, _ in points], [v for _, v in points])]
-
-
-def _table(value: Any, key: str) -> Mapping[str, Any]:
-    found = value.get(key) if isinstance(value, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
-
-
-def _moment(seconds: object) -> datetime | None:
-    number = figure(seconds)
-    try:
-        return None if not number else datetime.fromtimestamp(number, UTC)
-    except (OverflowError, OSError, ValueError):
-        return None

@@ -11,11 +11,11 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from culvert.journal.readers.figures import MOST_BPS, doubt, figure, figure_in
+from culvert.journal.readers.figures import MOST_BPS, doubt, figure, figure_in, moment, table
 from culvert.journal.readers.foreign_run import CLEAN, ForeignRun, Found, judged
 from culvert.journal.readers.reading import Text, read_text
 from culvert.journal.readers.salvage import documents
@@ -180,7 +180,7 @@ def _of_json(text: Text) -> Iterator[ForeignRun]:
     for document in documents(text):
         calls = document.value if isinstance(document.value, list) else [document.value]
         for call in calls:
-            metadata, data = _table(call, "metadata"), _table(call, "data")
+            metadata, data = table(call, "metadata"), table(call, "data")
             found = list(_of_call(text.file, document.line, named, metadata, data))
             if not found:
                 why = "a document without a run of KNB"
@@ -211,28 +211,15 @@ def _of_call(
                 usage=dict(_usage(run)),
                 condition=condition,
                 socket_buffer=str(metadata.get("socket-buffer-size") or "")[:20],
-                started_at=_moment(metadata.get("date")),
+                started_at=moment(metadata.get("date")),
                 reported=reported,
             )
 
 
 def _usage(run: Mapping[str, Any]) -> Iterator[tuple[str, ReportedValue]]:
     for side in _NODES:
-        node = _table(run, side)
-        cpu = _table(node, "cpu").get("total")
+        node = table(run, side)
+        cpu = table(node, "cpu").get("total")
         for kind, value in (("cpu", cpu), ("ram", node.get("ram"))):
             if value is not None:
                 yield f"{side}-{kind}", (value, figure(value))
-
-
-def _table(value: Any, key: str) -> Mapping[str, Any]:
-    found = value.get(key) if isinstance(value, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
-
-
-def _moment(text: object) -> datetime | None:
-    """KNB writes UTC as "2023-05-27 10:10:48"."""
-    try:
-        return datetime.strptime(str(text), "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
-    except ValueError:
-        return None

@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
 
-from culvert.journal.readers.figures import MOST_S, doubt, figure_in
+from culvert.journal.readers.figures import MOST_S, doubt, figure_in, moment_of
 from culvert.journal.readers.foreign_run import ForeignRun, Found, judged
 from culvert.journal.readers.reading import Text, read_text
 from culvert.results import Histogram, Metric
@@ -151,7 +150,7 @@ def _foreign(file: str, run: _Run) -> ForeignRun:
         parameters={"packet_size": size, "protocol": "icmp"},
         status=status,
         reason=reason,
-        started_at=_moment(run.at_s),
+        started_at=moment_of(run.at_s[0] if run.at_s else None),
         duration_s=max(0.0, run.at_s[-1] - run.at_s[0]) if run.at_s else 0.0,
         metrics=metrics,
         histograms=[_histogram(run.times_ms)] if run.times_ms else [],
@@ -183,10 +182,3 @@ def _histogram(times_ms: list[float]) -> Histogram:
     for milliseconds in times_ms:
         histogram.record_value(max(1, round(1e6 * milliseconds)))
     return Histogram("rtt_ns", "ns", histogram.encode().decode("ascii"))
-
-
-def _moment(at_s: list[float]) -> datetime | None:
-    try:
-        return datetime.fromtimestamp(at_s[0], UTC) if at_s else None
-    except (OverflowError, OSError, ValueError):
-        return None

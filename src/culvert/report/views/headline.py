@@ -146,7 +146,7 @@ def _headline(data: Data, headline: Headline, versions: Mapping[str, str]) -> He
         sentence = f"Not possible here: {joined(impossible)}. The list of trials gives the reasons."
         verdicts += ((QUIET, sentence),)
     columns = tuple(
-        (question.title, _column_note(data, question)) for question in headline.questions
+        (question.column.title, _column_note(data, question)) for question in headline.questions
     )
     undecided = any(cell.undecided for row in rows for cell in row.cells if cell)
     note = UNDECIDED_MEANS if undecided else ""
@@ -205,7 +205,7 @@ def _cell(headline: Headline, question: Question, vpn: str, scale: Scale) -> Hea
 
 
 def _against_baseline(question: Question, relative: Estimate) -> FigureText:
-    if question.effect is Effect.DIFFERENCE:
+    if question.column.effect is Effect.DIFFERENCE:
         return marked(difference(question.unit, relative), relative, 0)
     words = share if question.more_is_better else times
     return marked(words(relative.value, relative.low, relative.high), relative, 1)

@@ -18,10 +18,11 @@ override those of the test. ``all`` and ``each of`` become one comparison for ea
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
+from culvert.study.claims.names import StudyNames, UnknownNameError
 from culvert.study.claims.test import (
     BestOf,
     ClaimComparison,
@@ -45,38 +46,7 @@ class ClaimTestError(ValueError):
         self.remedy = remedy
 
 
-class UnknownNameError(ValueError):
-    """A word that is not a name of this study. The parser adds the column."""
-
-    def __init__(self, why: str, remedy: str) -> None:
-        super().__init__(why)
-        self.why = why
-        self.remedy = remedy
-
-
-class Names(Protocol):
-    """Resolves the names of a study. Each method raises UnknownNameError."""
-
-    def unit_of(self, measurement: str, metric: str) -> str:
-        """The unit of a metric."""
-
-    def vpn(self, word: str) -> str:
-        """The id of a VPN of the study."""
-
-    def rivals(self, vpn: str) -> Sequence[str]:
-        """Every VPN of the study except this one and the baseline."""
-
-    def condition(self, word: str) -> str:
-        """The name of a condition of the study."""
-
-    def parameter(self, measurement: str, key: str, word: str) -> str:
-        """The canonical JSON of a parameter's value."""
-
-    def quantity(self, number: float, unit: str, metric_unit: str) -> float:
-        """A quantity in the unit of the metric."""
-
-
-def parse_claim_test(text: str, names: Names) -> ClaimTest:
+def parse_claim_test(text: str, names: StudyNames) -> ClaimTest:
     """Parse the text of a test with the names of a study. Raises ClaimTestError."""
     return _Parser(text, names).test()
 
@@ -92,7 +62,7 @@ _SIGN = re.compile(r">=|<=|>|<|within\b|no\s+different\s+from\b")
 
 
 class _Parser:
-    def __init__(self, text: str, names: Names) -> None:
+    def __init__(self, text: str, names: StudyNames) -> None:
         self.text = text
         self.at = 0
         self.names = names

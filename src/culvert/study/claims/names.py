@@ -11,10 +11,18 @@ from pydantic import ValidationError
 
 from culvert.results import canonical_json
 from culvert.study.catalogue import Catalogue
-from culvert.study.claims.language import UnknownNameError
 from culvert.study.parameters import Requested
 from culvert.study.table import BASELINE, near
 from culvert.units import QuantityError, convert
+
+
+class UnknownNameError(ValueError):
+    """A word that is not a name of this study. The parser adds the column."""
+
+    def __init__(self, why: str, remedy: str) -> None:
+        super().__init__(why)
+        self.why = why
+        self.remedy = remedy
 
 
 @dataclass(frozen=True)

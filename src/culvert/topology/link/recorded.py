@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import lru_cache
 from io import BytesIO
@@ -165,15 +164,10 @@ def _stamp(path: Path) -> Stamp | None:
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def _known(read: Callable[[Path], _Found], path: Path, stamp: Stamp | None) -> Future[_Found]:
-    """What was read of the file in that state, or the error."""
+def _known(read: Callable[[Path], _Found], path: Path, stamp: Stamp | None) -> _Found:
+    """What was read of the file in that state."""
     del stamp
-    found: Future[_Found] = Future()
-    try:
-        found.set_result(read(path))
-    except UsageError as error:
-        found.set_exception(error)
-    return found
+    return read(path)
 
 
 def _digest(content: bytes) -> str:
