@@ -7,7 +7,6 @@ independent, so they are first reduced to the trial's median.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 
 import polars as pl
 
@@ -88,13 +87,6 @@ def pick(
         labels="{}",
         **{name: value for name, value in wanted.items() if value is not None},
     )
-
-
-def contexts(frame: pl.DataFrame, measurement: str) -> Sequence[tuple[str, str]]:
-    """The (condition, parameters) of a measurement that occur in a frame, by their text."""
-    found = frame.filter(pl.col("measurement") == measurement)
-    pairs = found.select("condition", "parameters").unique().sort("condition", "parameters")
-    return [(str(condition), str(parameters)) for condition, parameters in pairs.iter_rows()]
 
 
 def _with_schema(rows: pl.DataFrame) -> pl.DataFrame:

@@ -70,6 +70,12 @@ def order(parameters: str) -> tuple[float, str]:
     return (float(size) if isinstance(size, int | float) else float("inf"), parameters)
 
 
+def cells_of(frame: pl.DataFrame, measurement: str, condition: str) -> list[str]:
+    """The parameters of a measurement's cells in a condition, in the order of charts."""
+    found = frame.filter(measurement=measurement, condition=condition)["parameters"].unique()
+    return sorted(map(str, found.to_list()), key=order)
+
+
 def slug(text: str) -> str:
     """A part of a file name: ASCII letters, digits and dashes, never empty."""
     kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in text.lower())

@@ -148,14 +148,21 @@ class Reading:
                     break
         return found
 
-    def _edition(self, file: StudyFile) -> Edition:
+    def _requested(self, file: StudyFile) -> tuple[dict[str, tuple[Requested, ...]], list[Problem]]:
+        """The measurements of each condition, and each problem in them once."""
         found: dict[str, tuple[Requested, ...]] = {}
+        problems: list[Problem] = []
         for condition in file.condition:
             cells, wrong = requested(
                 file.measurement, condition, self._catalogue, self.lacking.measurements
             )
             found[condition.name] = tuple(cells)
-            self.problems += [problem for problem in wrong if problem not in self.problems]
+            problems += [problem for problem in wrong if problem not in problems]
+        return found, problems
+
+    def _edition(self, file: StudyFile) -> Edition:
+        found, problems = self._requested(file)
+        self.problems += problems
         vpns = tuple(self._spellings[word] for word in file.vpns if word in self._spellings)
         return Edition(file, vpns, found, {}, ())
 
@@ -189,27 +196,13 @@ class Reading:
     def _read_scale(self, whole: Edition, name: str) -> None:
         file, problems = scaled(whole.file, name, self._spellings)
         problems = [*problems, *_size_problems(file, self._catalogue, ("scale", name))]
-        before = len(self.problems)
-        self.problems += problems
-        if problems:
-            return
         found: dict[str, tuple[Requested, ...]] = {}
-        for condition in file.condition:
-            cells, wrong = requested(
-                file.measurement, condition, self._catalogue, self.lacking.measurements
-            )
+        if not problems:
+            found, wrong = self._requested(file)
             # Cells that differ in the whole study may be equal in a scale: each is measured once.
-            found[condition.name] = tuple(dict.fromkeys(cells))
-            for problem in wrong:
-                if problem.repeated:
-                    continue
-                kind = file.measurement[int(problem.path[1])].kind
-                inner = problem.path[2:]
-                at = (kind, *inner) if kind in whole.file.scale[name].parameters else inner
-                self.problems.append(
-                    Problem(("scale", name, *at), f"{kind}: {problem.why}", problem.remedy)
-                )
-        if len(self.problems) > before:
+            problems = [_in_scale(one, whole, file, name) for one in wrong if not one.repeated]
+        if problems:
+            self.problems += problems
             return
         smaller = Edition(file, tuple(self._spellings[word] for word in file.vpns), found, {}, ())
         tests = {
@@ -225,6 +218,13 @@ class Reading:
     @staticmethod
     def _moved(kind: str, whole: Edition, smaller: Edition, where: Where) -> Where:
         return moved(where, kind, whole.cells, smaller.cells)
+
+
+def _in_scale(problem: Problem, whole: Edition, file: StudyFile, name: str) -> Problem:
+    """A problem of a measurement that a scale has changed, at the scale's own key."""
+    kind, inner = file.measurement[int(problem.path[1])].kind, problem.path[2:]
+    at = (kind, *inner) if kind in whole.file.scale[name].parameters else inner
+    return Problem(("scale", name, *at), f"{kind}: {problem.why}", problem.remedy)
 
 
 def _published(table: PublishedTable, names: StudyNames, here: Path) -> PublishedValue | Problem:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from culvert.analysis.observations import CELL, contexts, pick
+from culvert.analysis.observations import CELL, pick
 from culvert.report.charts.common import Records, layered, source, vpn_colour, vpn_shape
-from culvert.report.labels import order, slug
+from culvert.report.labels import cells_of, slug
 from culvert.report.model import Data, Figure, FigureTable, Panel
 from culvert.report.numbers import Scale, scale_for
 
@@ -20,8 +20,7 @@ def cost_figures(data: Data, condition: str) -> list[Figure]:
     panels, rows, names = [], [], []
     for measurement in ("tcp", "udp"):
         found = pick(data.summary, "cpu_s_per_gb", measurement=measurement)
-        cells = [p for c, p in contexts(found, measurement) if c == condition]
-        for parameters in sorted(cells, key=order):
+        for parameters in cells_of(found, measurement, condition):
             name = data.labels.cell(condition, measurement, parameters)
             panel, lines = _panel(data, condition, measurement, parameters, name)
             panels.append(panel)

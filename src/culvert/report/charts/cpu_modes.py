@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import polars as pl
 
@@ -30,14 +29,6 @@ _PERCENT = Scale(1.0, "%")
 
 Cell = Callable[[pl.DataFrame, str], pl.DataFrame]
 """Narrows a frame to one cell and one metric."""
-
-
-@dataclass(frozen=True)
-class TableColumns:
-    """Columns for the figure's table: their names, and the values of each VPN."""
-
-    names: tuple[str, ...]
-    rows: Mapping[str, tuple[str, ...]]
 
 
 def cpu_panel(data: Data, cell: Cell) -> Panel | None:
@@ -93,8 +84,9 @@ def all_busy(data: Data, cell: Cell) -> bool:
     return isinstance(threads, int) and bool(totals) and min(totals) >= _ALL_BUSY * threads
 
 
-def cpu_columns(data: Data, cell: Cell) -> TableColumns:
-    """Median of the total with its interval, and the means of the parts."""
+def cpu_columns(data: Data, cell: Cell) -> tuple[tuple[str, ...], Mapping[str, tuple[str, ...]]]:
+    """The names of columns of the figure's table, and their values by VPN: the median of the total
+    with its interval, and the means of the parts."""
     totals = cell(data.summary, TOTAL)
     every = _parts(data, cell)
     rows = {}
@@ -108,7 +100,7 @@ def cpu_columns(data: Data, cell: Cell) -> TableColumns:
         )
         means = (_PERCENT.number(parts[name]) if name in parts else "\u2013" for name in PARTS)
         rows[vpn] = (total_text, *means)
-    return TableColumns(("CPU, median [95 %], %", *(f"{name}, mean, %" for name in PARTS)), rows)
+    return ("CPU, median [95 %], %", *(f"{name}, mean, %" for name in PARTS)), rows
 
 
 def _parts(data: Data, cell: Cell) -> dict[str, dict[str, float]]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from culvert.analysis.observations import contexts, pick
+from culvert.analysis.observations import pick
 from culvert.labs.registry import on_this_machine
 from culvert.report.charts.common import bars_with_trials
 from culvert.report.charts.cpu_modes import Cell, all_busy, cpu_columns, cpu_panel
-from culvert.report.labels import everything, order, slug
+from culvert.report.labels import cells_of, everything, slug
 from culvert.report.model import Data, Figure, FigureTable
 from culvert.report.numbers import Scale, scale_for
 from culvert.results import Parameters
@@ -19,8 +19,8 @@ def goodput_figures(data: Data, condition: str) -> list[Figure]:
     figures = []
     for measurement in ("tcp", "udp"):
         found = pick(data.summary, "goodput_bps", measurement=measurement)
-        cells = [p for c, p in contexts(found, measurement) if c == condition]
-        figures += [_figure(data, condition, measurement, p) for p in sorted(cells, key=order)]
+        cells = cells_of(found, measurement, condition)
+        figures += [_figure(data, condition, measurement, parameters) for parameters in cells]
     return figures
 
 
@@ -43,7 +43,7 @@ def _figure(data: Data, condition: str, measurement: str, parameters: str) -> Fi
             f"{scale.name}, more is better",
         )
     ]
-    cpu, columns = cpu_panel(data, cell), cpu_columns(data, cell)
+    cpu, (names, shares) = cpu_panel(data, cell), cpu_columns(data, cell)
     if cpu is not None:
         panels.append(cpu)
     ceiling = cell(data.summary, "ceiling_goodput_bps")
@@ -58,7 +58,7 @@ def _figure(data: Data, condition: str, measurement: str, parameters: str) -> Fi
                 _text(own, "mean", scale),
                 _text(own, "sd", scale),
                 f"{100 * own['cv'][0]:.1f} %" if len(own) and own["cv"][0] else "\u2013",
-                *columns.rows[vpn],
+                *shares[vpn],
                 *(
                     (_text(ceiling.filter(pl.col("vpn") == vpn), "median", scale),)
                     if limited
@@ -74,11 +74,11 @@ def _figure(data: Data, condition: str, measurement: str, parameters: str) -> Fi
             f"mean, {scale.name}",
             f"sd, {scale.name}",
             "cv",
-            *columns.names,
+            *names,
             *((f"ceiling of the bare link, {scale.name}",) if limited else ()),
             "trials",
         ),
-        "l" + "r" * (5 + len(columns.names) + limited),
+        "l" + "r" * (5 + len(names) + limited),
         tuple(rows),
     )
     heights = "; ".join(

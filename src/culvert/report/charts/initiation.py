@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from culvert.analysis.initiation import initiation_table
-from culvert.analysis.observations import contexts, pick
+from culvert.analysis.observations import pick
 from culvert.report.charts.common import (
     Records,
     height,
@@ -16,7 +16,7 @@ from culvert.report.charts.common import (
     vpn_axis,
     vpn_colour,
 )
-from culvert.report.labels import everything, order, slug
+from culvert.report.labels import cells_of, everything, slug
 from culvert.report.model import Data, Figure, FigureTable
 from culvert.report.numbers import Scale, scale_for
 
@@ -35,7 +35,6 @@ ROWS = {
 def initiation_figures(data: Data, condition: str) -> list[Figure]:
     """One figure per initiation cell with trials that count."""
     single = data.cycles.filter(pl.col("condition") == condition)
-    here = [parameters for _, parameters in contexts(single, "initiation")]
     return [
         _figure(
             data,
@@ -43,7 +42,7 @@ def initiation_figures(data: Data, condition: str) -> list[Figure]:
             parameters,
             single.filter(pl.col("parameters") == parameters),
         )
-        for parameters in sorted(here, key=order)
+        for parameters in cells_of(single, "initiation", condition)
     ]
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from culvert.analysis.latency import EMPTY, PERCENTILES, LatencyDistribution, pool
-from culvert.analysis.observations import contexts, pick
+from culvert.analysis.observations import pick
 from culvert.report.charts.common import Records, layered, source, vpn_colour, vpn_shape
-from culvert.report.labels import everything, order, slug
+from culvert.report.labels import cells_of, everything, slug
 from culvert.report.model import Data, Figure, FigureTable
 from culvert.report.numbers import Scale, scale_for
 
@@ -31,8 +31,7 @@ _TICK_TEXT = "format(100 - 100 / datum.value, '.4~f') + ' %'"
 def latency_figures(data: Data, condition: str) -> list[Figure]:
     """One figure per rtt cell with histograms of trials that count."""
     figures = []
-    cells = [p for c, p in contexts(data.trials, "rtt") if c == condition]
-    for parameters in sorted(cells, key=order):
+    for parameters in cells_of(data.trials, "rtt", condition):
         trials = data.trials.filter(
             pl.col("measurement") == "rtt",
             pl.col("condition") == condition,

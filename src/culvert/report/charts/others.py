@@ -5,10 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from culvert.analysis.declared import drawn_metrics, title_of
-from culvert.analysis.observations import contexts
 from culvert.metrics import EVERY_TRIAL
 from culvert.report.charts.common import bars_with_trials
-from culvert.report.labels import everything, order, slug
+from culvert.report.labels import cells_of, everything, slug
 from culvert.report.model import Data, Figure, FigureTable
 from culvert.report.numbers import scale_for
 from culvert.report.views.nat_matrix import MEASUREMENT, pairs_of
@@ -26,7 +25,7 @@ def other_figures(data: Data, condition: str) -> list[Figure]:
     kinds = sorted(set(here["measurement"].to_list()) - DRAWN - paired)
     found = []
     for kind in kinds:
-        for _, parameters in sorted(contexts(here, kind), key=lambda cell: order(cell[1])):
+        for parameters in cells_of(here, kind, condition):
             cell = here.filter(pl.col("measurement") == kind, pl.col("parameters") == parameters)
             metrics = _metrics(data, kind, parameters, cell)
             if metrics:

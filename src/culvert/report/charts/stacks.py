@@ -10,7 +10,7 @@ import polars as pl
 
 from culvert.analysis.cpu import PARTS
 from culvert.analysis.losses import PLACES, RECEIVED
-from culvert.analysis.observations import CELL, contexts
+from culvert.analysis.observations import CELL
 from culvert.report.charts.common import (
     Records,
     dot_layer,
@@ -20,7 +20,7 @@ from culvert.report.charts.common import (
     source,
     vpn_axis,
 )
-from culvert.report.labels import order, slug
+from culvert.report.labels import cells_of, slug
 from culvert.report.model import Data, Figure, FigureTable, Panel
 from culvert.report.numbers import Scale, percent
 from culvert.report.palette import COST, LOSS
@@ -101,7 +101,7 @@ _SECONDS = Scale(1.0, "s/GB")
 def loss_figures(data: Data, condition: str) -> list[Figure]:
     """One figure: a panel for each udp cell."""
     shares = data.losses.filter(pl.col("condition") == condition)
-    cells = sorted((p for _, p in contexts(shares, "udp")), key=order)
+    cells = cells_of(shares, "udp", condition)
     if not cells:
         return []
     panels, rows = [], []
@@ -147,7 +147,7 @@ def cpu_figures(data: Data, condition: str) -> list[Figure]:
     split = data.cpu_split.filter(pl.col("condition") == condition)
     panels, rows = [], []
     for measurement in ("tcp", "udp"):
-        for parameters in sorted((p for _, p in contexts(split, measurement)), key=order):
+        for parameters in cells_of(split, measurement, condition):
             found = split.filter(
                 pl.col("measurement") == measurement, pl.col("parameters") == parameters
             )

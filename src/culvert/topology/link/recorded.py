@@ -69,7 +69,7 @@ class Trace(Recorded):
     @classmethod
     def read(cls, path: Path) -> Trace:
         """Raises UsageError that names the file, and the line."""
-        found: Trace = _known(cls._read, path, _stamp(path)).result()
+        found: Trace = _known(cls._read, path, _stamp(path))
         return found
 
     @classmethod
@@ -105,7 +105,7 @@ class Delays(Recorded):
     @classmethod
     def read(cls, path: Path) -> Delays:
         """Raises UsageError that names the file, and the line."""
-        found: Delays = _known(cls._read, path, _stamp(path)).result()
+        found: Delays = _known(cls._read, path, _stamp(path))
         return found
 
     @classmethod
