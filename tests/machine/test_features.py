@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import socket
-import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,7 +18,6 @@ from culvert.errors import UsageError
 from culvert.machine import cgroup, features
 from culvert.machine.check import (
     Feature,
-    FeatureFinding,
     FeatureGroup,
     FeatureStatus,
     degraded,
@@ -30,11 +27,9 @@ from culvert.machine.check import (
 )
 from culvert.machine.features import FEATURES
 from culvert.machine.scratch import in_scratch
-from culvert.machine.trials import ipsec, xfrm_state
+from culvert.machine.trials import commands
 from culvert.machine.trials.accounting import kernel_configuration
-from culvert.machine.trials.links import link
 from culvert.machine.trials.privileges import parse_effective
-from culvert.machine.trials.qdiscs import qdisc
 from culvert.machine.trials.quotas import cpu_quota
 from culvert.machine.verdict import find
 
@@ -134,34 +129,6 @@ def test_effective_capabilities() -> None:
     assert parse_effective("") is None
 
 
-def test_the_kernels_words_of_an_extended_acknowledgement() -> None:
-    text = b"Requested type not found\0"
-    other = struct.pack("=HHI", 8, 2, 1)
-    words = struct.pack("=HH", 4 + len(text), 1) + text
-
-    assert xfrm_state._reason(other + words) == "Requested type not found"
-    assert xfrm_state._reason(other) is None
-    assert xfrm_state._reason(struct.pack("=HH", 0, 1)) is None, "no endless loop"
-
-
-def test_an_association_has_the_kernels_layout() -> None:
-    first, second = xfrm_state._association(50), xfrm_state._association(50)
-
-    assert len(first) == 224  # sizeof(struct xfrm_usersa_info)
-    assert first[56:60] == socket.inet_aton("198.18.0.2")
-    assert first[72:76] != second[72:76], "the SPI is random"
-    assert first[76] == 50
-
-
-def test_an_algorithm_attribute_is_padded_and_its_key_random() -> None:
-    first, second = ipsec.GCM_128.attribute(), ipsec.GCM_128.attribute()
-
-    assert len(first) % 4 == 0
-    assert first[4:21] == b"rfc4106(gcm(aes))"
-    assert first[:76] == second[:76]
-    assert first[76:] != second[76:]
-
-
 def _interfaces() -> set[str]:
     with IPRoute() as ip:
         return {message.get_attr("IFLA_IFNAME") for message in ip.get_links()}
@@ -196,16 +163,28 @@ def test_a_trials_error_reaches_the_caller() -> None:
 
 @as_root
 @pytest.mark.lab
-def test_what_no_kernel_has_is_missing() -> None:
-    assert find(link("nosuchkind"), scratch=True).status is FeatureStatus.MISSING
-    assert find(qdisc("nosuchqdisc"), scratch=True).status is FeatureStatus.MISSING
-    nonsense = xfrm_state.XfrmAlgorithm(xfrm_state.XFRMA_ALG_AEAD, "rfc4106(nonsense)", 20, 128)
+def test_what_no_kernel_has_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    qdisc = ("tc", "qdisc", "add", "dev", "lo", "root", "nosuchqdisc")
+    suite = tuple(word.replace("gcm", "nonsense") for word in commands.ESP_SUITES["AES-128-GCM"])
+    monkeypatch.setattr(commands, "COMMANDS", {"qdisc": {"x": qdisc}, "suite": {"x": suite}})
+    for feature in ("kind:nosuchkind", "qdisc", "suite"):
+        assert find(commands.trial(feature), scratch=True).status is FeatureStatus.MISSING
 
-    def add() -> FeatureFinding:
-        xfrm_state.add(socket.IPPROTO_ESP, (nonsense,))
-        return present("impossible")
 
-    assert find(add, scratch=True).status is FeatureStatus.MISSING
+@as_root
+@pytest.mark.lab
+def test_one_suite_of_many_is_degraded(monkeypatch: pytest.MonkeyPatch) -> None:
+    works, fails = commands.new_link("veth"), commands.new_link("nosuchkind")
+    monkeypatch.setattr(commands, "COMMANDS", {"esp": {"one": works, "two": fails}})
+    finding = find(commands.trial("esp"), scratch=True)
+    assert (finding.status, finding.detail) == (FeatureStatus.DEGRADED, "without two")
+
+
+def test_without_iproute2_nothing_can_be_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("culvert.tools.find", lambda _: None)
+    finding = commands.trial("veth")()
+    assert finding.status is FeatureStatus.UNKNOWN
+    assert finding.remedy == "sudo apt-get install iproute2"
 
 
 @as_root

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from culvert.machine.trials import ipsec as trials
+from culvert.machine.trials.commands import ESP_SUITES
 from culvert.vpns.ipsec import transforms as ipsec
 from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage
 from culvert.vpns.outer import OuterFlow, OuterPacket, largest_inner
@@ -30,7 +30,7 @@ def packet(protocol: int, port: int = 0) -> OuterPacket:
 
 def test_doctor_tries_each_cipher_of_esp() -> None:
     ciphers = {each.cipher for each in TRANSFORMS.values() if each.shape is not None}
-    assert ciphers == set(trials.ESP_SUITES)
+    assert ciphers == set(ESP_SUITES)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ Drivers and labs call ``features.has("esp")``; a trial runs once per process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import cache
 
 from culvert.errors import UsageError
@@ -15,7 +14,7 @@ from culvert.machine.features.lab import LAB, PRIVILEGES
 from culvert.machine.features.measurement import MEASUREMENT
 from culvert.machine.features.steadiness import STEADINESS
 from culvert.machine.features.vpn import VPN
-from culvert.machine.trials import ipsec, links
+from culvert.machine.trials import commands
 from culvert.machine.trials.programs import PROGRAMS
 from culvert.machine.verdict import AS_ROOT, find
 
@@ -28,12 +27,6 @@ FEATURES: tuple[Feature, ...] = (
     *PROGRAMS,
     *STEADINESS,
 )
-
-FAMILIES: Mapping[str, Callable[[str], Callable[[], FeatureFinding]]] = {
-    "kind": links.link,
-    "esp": ipsec.suite,
-}
-"""Features with a parameter: ``kind:ovpn``, an interface's kind; ``esp:AES-128-GCM``, a suite."""
 
 _BY_NAME = {feature.name: feature for feature in FEATURES}
 
@@ -68,17 +61,14 @@ def finding(name: str) -> FeatureFinding:
 
 
 def _feature(name: str) -> Feature:
-    family, colon, which = name.partition(":")
-    if colon and family in FAMILIES:
-        return Feature(
-            name, FeatureGroup.VPN, (), "use another kernel", FAMILIES[family](which), True
-        )
-    try:
+    if name in _BY_NAME:
         return _BY_NAME[name]
-    except KeyError:
-        raise UsageError(
-            f"feature {name!r}", "is unknown to doctor", f"use one of {', '.join(_BY_NAME)}"
-        ) from None
+    if commands.commands_of(name):
+        trial = commands.trial(name)
+        return Feature(name, FeatureGroup.VPN, (), "use another kernel", trial, scratch=True)
+    raise UsageError(
+        f"feature {name!r}", "is unknown to doctor", f"use one of {', '.join(_BY_NAME)}"
+    )
 
 
 def _remedy(feature: Feature, found: FeatureFinding) -> str | None:

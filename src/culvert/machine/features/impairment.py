@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from culvert.machine.check import Feature, FeatureGroup
 from culvert.machine.remedies import kernel
-from culvert.machine.trials import qdiscs
+from culvert.machine.trials.commands import trial
 
 IMPAIRMENT: tuple[Feature, ...] = (
     Feature(
@@ -12,7 +12,7 @@ IMPAIRMENT: tuple[Feature, ...] = (
         FeatureGroup.IMPAIRMENT,
         ("rate of a veth link",),
         kernel("sch_tbf", "CONFIG_NET_SCH_TBF", 'link = "wire"'),
-        qdiscs.qdisc("tbf", rate=125_000, burst=3_000, latency=10_000),
+        trial("tbf"),
         scratch=True,
     ),
     Feature(
@@ -20,7 +20,7 @@ IMPAIRMENT: tuple[Feature, ...] = (
         FeatureGroup.IMPAIRMENT,
         ("link netem",),
         kernel("sch_netem", "CONFIG_NET_SCH_NETEM", 'link = "wire"'),
-        qdiscs.qdisc("netem", delay=10_000),
+        trial("netem"),
         scratch=True,
     ),
     Feature(
@@ -28,7 +28,7 @@ IMPAIRMENT: tuple[Feature, ...] = (
         FeatureGroup.IMPAIRMENT,
         ("pacing by the kernel",),
         kernel("sch_fq", "CONFIG_NET_SCH_FQ", "TCP's own pacing"),
-        qdiscs.qdisc("fq"),
+        trial("fq"),
         scratch=True,
     ),
     Feature(
@@ -36,7 +36,7 @@ IMPAIRMENT: tuple[Feature, ...] = (
         FeatureGroup.IMPAIRMENT,
         ("queue management on a veth link",),
         kernel("sch_fq_codel", "CONFIG_NET_SCH_FQ_CODEL", 'link = "wire"'),
-        qdiscs.qdisc("fq_codel"),
+        trial("fq_codel"),
         scratch=True,
     ),
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from culvert.machine.check import Feature, FeatureGroup
 from culvert.machine.remedies import kernel
-from culvert.machine.trials import accounting, firewall, links, privileges, tun
+from culvert.machine.trials import accounting, firewall, privileges, tun
+from culvert.machine.trials.commands import trial
 
 ALL_LABS = ("every lab",)
 USER_SPACE = ("wireguard/go", "openvpn", "strongswan in user space")
@@ -48,7 +49,7 @@ LAB: tuple[Feature, ...] = (
         FeatureGroup.LAB,
         ("lab netns",),
         kernel("veth", "CONFIG_VETH", 'link = "wire"'),
-        links.link("veth", peer="cvscratch1"),
+        trial("veth"),
         scratch=True,
     ),
     Feature("tun", FeatureGroup.LAB, USER_SPACE, tun.MAKE_IT, tun.tun, scratch=True),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from culvert.machine.check import Feature, FeatureGroup
 from culvert.machine.remedies import kernel
-from culvert.machine.trials import ipsec, links, steadiness, tun
+from culvert.machine.trials import steadiness, tun
+from culvert.machine.trials.commands import trial
 
 VPN: tuple[Feature, ...] = (
     Feature(
@@ -12,7 +13,7 @@ VPN: tuple[Feature, ...] = (
         FeatureGroup.VPN,
         ("wireguard/kernel",),
         kernel("wireguard", "CONFIG_WIREGUARD", "wireguard/go"),
-        links.link("wireguard"),
+        trial("wireguard"),
         scratch=True,
     ),
     Feature(
@@ -20,7 +21,7 @@ VPN: tuple[Feature, ...] = (
         FeatureGroup.VPN,
         ("openvpn with data channel offload",),
         kernel("ovpn", "CONFIG_OVPN", "openvpn in user space"),
-        links.first_of("ovpn", "ovpn-dco-v2", "ovpn-dco"),
+        trial("ovpn"),
         scratch=True,
     ),
     Feature(
@@ -28,7 +29,7 @@ VPN: tuple[Feature, ...] = (
         FeatureGroup.VPN,
         ("strongswan in the kernel",),
         kernel("xfrm_user", "CONFIG_XFRM_USER", "strongswan in user space"),
-        ipsec.xfrm,
+        trial("xfrm"),
         scratch=True,
     ),
     Feature(
@@ -36,7 +37,7 @@ VPN: tuple[Feature, ...] = (
         FeatureGroup.VPN,
         ("strongswan in the kernel",),
         kernel("esp4", "CONFIG_INET_ESP", "strongswan in user space"),
-        ipsec.esp,
+        trial("esp"),
         scratch=True,
     ),
     Feature(
@@ -44,7 +45,7 @@ VPN: tuple[Feature, ...] = (
         FeatureGroup.VPN,
         ("AH as a baseline",),
         kernel("ah4", "CONFIG_INET_AH"),
-        ipsec.ah,
+        trial("ah"),
         scratch=True,
     ),
     Feature(
@@ -52,7 +53,7 @@ VPN: tuple[Feature, ...] = (
         FeatureGroup.VPN,
         ("route-based IPsec",),
         kernel("xfrm_interface", "CONFIG_XFRM_INTERFACE", "policies instead of routes"),
-        links.link("xfrm", xfrm_link=1, xfrm_if_id=1),
+        trial("xfrm-interface"),
         scratch=True,
     ),
     Feature(
@@ -60,7 +61,7 @@ VPN: tuple[Feature, ...] = (
         FeatureGroup.VPN,
         ("vxlan",),
         kernel("vxlan", "CONFIG_VXLAN"),
-        links.link("vxlan", vxlan_id=1, vxlan_port=4789),
+        trial("vxlan"),
         scratch=True,
     ),
     Feature(

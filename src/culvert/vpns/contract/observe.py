@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from culvert.labs.node import Node
-from culvert.machine.trials import xfrm_state
 from culvert.probe.client import Probe
 from culvert.probe.results import EchoOnce, parse
 
@@ -22,7 +22,7 @@ _HEADERS = 28
 """Of IPv4 and ICMP."""
 _ANSWER_MS = 2000
 _SLACK_S = 5.0
-_NFT_S = 10.0
+_LIST_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def node_state(node: Node) -> NodeState:
     from culvert.labs.netns.node import NetnsNode  # noqa: PLC0415
 
     assert isinstance(node, NetnsNode)
-    objects = {*interfaces.objects(node.namespace), *_firewall(node), *node.inside(_ipsec)}
+    objects = {*interfaces.objects(node.namespace), *_firewall(node), *_ipsec(node)}
     return NodeState(frozenset(objects), processes_in(node.netns_path.stat().st_ino))
 
 
@@ -96,16 +96,18 @@ def _ping(probe: Probe, address: IPv4Address, length: int) -> bool:
 def _firewall(node: NetnsNode) -> Iterator[str]:
     """Tables of nftables; empty without nft."""
     if (nft := node.find("nft")) is not None:
-        # Not by run(), which the story tells as the driver's.
-        argv = (nft, "list", "tables")
-        listed = node.programs.run(argv, timeout_s=_NFT_S, env=None, stdin=None)
-        yield from (f"nft {line}" for line in listed.stdout.splitlines())
+        yield from (f"nft {line}" for line in _printed(node, nft, "list", "tables"))
 
 
-def _ipsec() -> list[str]:
-    """Numbers of associations and policies, if there are any; empty without IPsec."""
-    try:
-        found = {"associations": xfrm_state.associations(), "policies": xfrm_state.policies()}
-    except OSError:
-        return []
-    return [f"{number} xfrm {what}" for what, number in found.items() if number]
+def _ipsec(node: NetnsNode) -> Iterator[str]:
+    """Numbers of associations and policies, if there are any; empty without ip or IPsec."""
+    if (ip := node.find("ip")) is not None:
+        for what in ("state", "policy"):
+            counts = _printed(node, ip, "-s", "xfrm", what, "count")
+            yield from (f"xfrm {line.strip()}" for line in counts if re.search("[1-9]", line))
+
+
+def _printed(node: NetnsNode, *argv: str) -> list[str]:
+    # Not by run(), which the story tells as the driver's.
+    listed = node.programs.run(argv, timeout_s=_LIST_S, env=None, stdin=None)
+    return listed.stdout.splitlines()
