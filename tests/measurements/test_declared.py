@@ -6,33 +6,68 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 import culvert.measurements
 from culvert.metrics import EVERY_TRIAL, Better, MetricSpec, Weight
+from culvert.results import Metric, measured
 from culvert.study.catalogue import installed_measurements
 from culvert.units import QuantityError, convert
 
 MEASUREMENTS = installed_measurements()
+Node = TypeVar("Node", bound=ast.AST)
+
+
+LABELS = {"direction", "node", "role", "switch", "when"}
 
 
 def yielded() -> Iterator[tuple[str, str, str]]:
     """Module, name and unit of every ``Metric("name", "unit", ...)`` of the measurements."""
+    for path, node in nodes(ast.Call):
+        if getattr(node.func, "id", "") == "Metric":
+            name, unit = (getattr(each, "value", None) for each in node.args[:2])
+            if isinstance(name, str) and isinstance(unit, str):
+                yield path, name, unit
+
+
+def named() -> Iterator[tuple[str, str]]:
+    """Module and name of every value in a function that calls ``measured``."""
+    for path, function in nodes(ast.FunctionDef):
+        within = list(ast.walk(function))
+        calls = [one for one in within if isinstance(one, ast.Call)]
+        if any(getattr(call.func, "id", "") == "measured" for call in calls):
+            for each in within:
+                for key in each.keys if isinstance(each, ast.Dict) else ():
+                    if isinstance(key, ast.Constant) and key.value not in LABELS:
+                        yield path, str(key.value)
+
+
+def nodes(kind: type[Node]) -> Iterator[tuple[str, Node]]:
+    """All of one kind in the measurements, with the names of their modules."""
     for path in Path(culvert.measurements.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Metric":
-                name, unit = (getattr(each, "value", None) for each in node.args[:2])
-                if isinstance(name, str) and isinstance(unit, str):
-                    yield path.name, name, unit
+            if isinstance(node, kind):
+                yield path.name, node
 
 
 def test_all_that_is_yielded_is_declared() -> None:
     specs = [*EVERY_TRIAL, *(spec for each in MEASUREMENTS.values() for spec in each.metrics)]
     declared = {(spec.name, spec.unit) for spec in specs}
-    found = list(yielded())
-    assert len(found) > 50
+    names = {spec.name for spec in specs}
+    found, keys = list(yielded()), list(named())
+    assert len(found) + len(keys) > 100
     assert [each for each in found if each[1:] not in declared] == []
+    assert [each for each in keys if each[1] not in names] == []
+
+
+def test_a_measured_value_has_the_declared_unit() -> None:
+    specs = (MetricSpec("rate_bps", "bit/s", "Rate"), MetricSpec("lost", "packets", "Lost"))
+    found = measured(specs, {"lost": 0, "rate_bps": None}, {"node": "a"})
+    assert found == [Metric("lost", "packets", 0, {"node": "a"})]
+    with pytest.raises(KeyError, match="found"):
+        measured(specs, {"found": 1})
 
 
 @pytest.mark.parametrize("kind", MEASUREMENTS)

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from culvert.measurements.rtt.rtt import PERCENTILES, Rtt, RttParameters
+from culvert.measurements.rtt.rtt import Rtt, RttParameters
 from culvert.measurements.rtt.schedule import Sampling
+from culvert.probe.results.times import SHARES
 from culvert.proof.limits import GENERATOR
 from culvert.results import Status
 from culvert.trial.outcome import Outcome
@@ -20,9 +21,7 @@ from tests.run.cells import value, vpn
 
 PATIENT = {"probes": 200, "rate": "200/s"}
 """A rate that a busy machine keeps."""
-TIMES = {
-    f"{name}_ns": 1000 * (n + 1) for n, name in enumerate(("min", "mean", *PERCENTILES, "max"))
-}
+TIMES = {f"{name}_ns": 1000 * (n + 1) for n, name in enumerate(("min", "mean", *SHARES, "max"))}
 
 
 def found(sent: int, received: int, **more: Any) -> dict[str, Any]:
@@ -44,7 +43,7 @@ def values(outcome: Outcome) -> dict[str, float]:
 )
 def test_a_percentile_needs_a_probe_beyond_it(received: int, last: str) -> None:
     told = values(measure(found(received, received)))
-    names = list(PERCENTILES)
+    names = list(SHARES)
     expected = {f"rtt_{name}_us" for name in names[: names.index(last) + 1]}
     assert {name for name in told if name.startswith("rtt_p")} == expected
     assert told["rtt_p50_us"] == 3  # microseconds of nanoseconds

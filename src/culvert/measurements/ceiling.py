@@ -8,7 +8,7 @@ from culvert.measurements.streams.tcp_load import TcpLoad, TcpStreams
 from culvert.measurements.streams.udp_stream import Arrivals, UdpStream, quiet_ms, udp_trial
 from culvert.metrics import MetricSpec
 from culvert.proof.limits import Ceiling
-from culvert.results import Metric
+from culvert.results import Metric, measured
 from culvert.topology.ip import LONGER_IPV6, IpVersion
 from culvert.trial.session import Session
 
@@ -84,14 +84,10 @@ def bare_link_tells(session: Session) -> bool:
     return clean and spec.firewall is None and not any(node.nat for node in spec.topology.nodes)
 
 
-def tcp_ceiling_metrics(ceiling_bps: float | None) -> list[Metric]:
-    """A metric to report with the result; none without a ceiling."""
-    return [] if ceiling_bps is None else [Metric("ceiling_goodput_bps", "bit/s", ceiling_bps)]
-
-
 def ceiling_metrics(ceiling: Ceiling) -> list[Metric]:
     """The instrument's own figures, to report with the result."""
-    return [
-        Metric("ceiling_sent_pps", "packets/s", ceiling.sent_pps),
-        Metric("ceiling_received_pps", "packets/s", ceiling.received_pps),
-    ]
+    values = {
+        "ceiling_sent_pps": ceiling.sent_pps,
+        "ceiling_received_pps": ceiling.received_pps,
+    }
+    return measured(CEILING_METRICS, values)

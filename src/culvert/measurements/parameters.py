@@ -20,7 +20,8 @@ INSTRUMENT = Label("by {}", {"probe": "by the probe"})
 
 PacketSize = Annotated[int, Field(ge=SMALLEST, le=65535), SIZES]
 """Bytes of the inner IP packet."""
-Duration = Annotated[DurationS, Field(gt=0), Label("for {}", unit="s")]
+Duration = Annotated[DurationS, Field(gt=0, alias="duration"), Label("for {}", unit="s")]
+"""The measured time, of ``duration_s``."""
 Streams = Annotated[int, Field(ge=1, le=128), Label("{} streams", {1: "one stream"})]
 Congestion = Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$"), Label("congestion control {}")]
 """By the kernel's name."""

@@ -1,6 +1,14 @@
 """The words of results, for all that produce, store, analyse or show them."""
 
-from culvert.results.figures import MOST_FIGURE, Histogram, Metric, Series, Status, is_figure
+from culvert.results.figures import (
+    MOST_FIGURE,
+    Histogram,
+    Metric,
+    Series,
+    Status,
+    is_figure,
+    measured,
+)
 from culvert.results.parameters import Label, Parameters, canonical_json, undeclared
 
 __all__ = [
@@ -13,5 +21,6 @@ __all__ = [
     "Status",
     "canonical_json",
     "is_figure",
+    "measured",
     "undeclared",
 ]

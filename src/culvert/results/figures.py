@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 
 from culvert.errors import CulvertError
+from culvert.metrics import MetricSpec
 
 
 class Status(StrEnum):
@@ -41,6 +43,20 @@ class Metric:
     def __post_init__(self) -> None:
         if not is_figure(self.value):
             raise _impossible(f"metric {self.name}", self.value)
+
+
+def measured(
+    specs: Iterable[MetricSpec],
+    values: Mapping[str, float | None],
+    labels: Mapping[str, str] = MappingProxyType({}),
+) -> list[Metric]:
+    """The values of declared metrics, in their units. None: it could not be measured."""
+    units = {spec.name: spec.unit for spec in specs}
+    return [
+        Metric(name, units[name], value, dict(labels))
+        for name, value in values.items()
+        if value is not None
+    ]
 
 
 @dataclass(frozen=True)

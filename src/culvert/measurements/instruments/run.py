@@ -27,7 +27,6 @@ from culvert.measurements.instruments.base import (
     program,
 )
 from culvert.measurements.streams.packet import UDP_HEADERS
-from culvert.results import Metric
 from culvert.trial.check import Check
 from culvert.trial.echo import Echo
 from culvert.trial.outcome import Outcome
@@ -108,17 +107,6 @@ def measure_ping(
         traffic=unseen_echo_traffic(sent, answered, packet_size),
         histograms=list(report.histograms),
     )
-
-
-def loss_metrics(report: ToolReport, size: int) -> list[Metric]:
-    """What a UDP instrument counted; ``size`` is the inner IP packet in bytes."""
-    sent, lost = report.sent_packets or 0, report.lost_packets or 0
-    return [
-        Metric("packet_size_bytes", "bytes", size),
-        Metric("offered_packets", "packets", sent),
-        Metric("received_packets", "packets", sent - lost),
-        Metric("loss_ratio", "1", lost / max(sent, 1)),
-    ]
 
 
 def _transfer(instrument: Instrument, load: Load, way: _Way) -> ToolReport:

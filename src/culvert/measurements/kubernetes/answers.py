@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import statistics
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -97,8 +96,3 @@ class Responses:
 def percentile(ordered: Sequence[float], share: float) -> float:
     """The smallest value that at least this share of the sorted values do not exceed."""
     return ordered[max(0, min(len(ordered) - 1, -(-int(share * len(ordered) * 1e6) // 10**6) - 1))]
-
-
-def mean(values: Sequence[float]) -> float:
-    """The arithmetic mean."""
-    return statistics.fmean(values)

@@ -8,6 +8,7 @@ request when it is due, whatever became of those before, and counts from then.
 from __future__ import annotations
 
 import shlex
+import statistics
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, ClassVar
@@ -24,7 +25,7 @@ from culvert.measurements.kubernetes.answers import HttpsResult, Request, Respon
 from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results import parse
 from culvert.proof.limits import GENERATOR
-from culvert.results import Metric, Series
+from culvert.results import Metric, Series, measured
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -183,23 +184,27 @@ def url(host: str, port: int, path: str) -> str:
 def _times(times_ms: Sequence[float]) -> list[Metric]:
     if not times_ms:
         return []
-    found = {
-        **{name: answers.percentile(times_ms, share) for name, share in PERCENTILES.items()},
-        "min": times_ms[0],
-        "mean": answers.mean(times_ms),
-        "max": times_ms[-1],
+    values = {
+        **{
+            f"response_{name}_ms": answers.percentile(times_ms, share)
+            for name, share in PERCENTILES.items()
+        },
+        "response_min_ms": times_ms[0],
+        "response_mean_ms": statistics.fmean(times_ms),
+        "response_max_ms": times_ms[-1],
     }
-    return [Metric(f"response_{name}_ms", "ms", value) for name, value in found.items()]
+    return measured(K8sApi.metrics, values)
 
 
 def _counts(found: Responses) -> list[Metric]:
     late = sum(one.late_ns >= LATE_NS for one in found.requests)
     failed = found.unanswered + sum(found.refused.values())
-    return [
-        Metric("requests_sent", "requests", len(found.requests)),
-        Metric("requests_failed", "requests", failed),
-        Metric("requests_late", "requests", late),
-    ]
+    values = {
+        "requests_sent": len(found.requests),
+        "requests_failed": failed,
+        "requests_late": late,
+    }
+    return measured(K8sApi.metrics, values)
 
 
 def series_of(requests: Sequence[Request], instrument: ApiInstrument) -> list[Series]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
@@ -31,7 +32,7 @@ from culvert.measurements.tunnel.looking import judge_looks, look
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.client import Probe
 from culvert.proof.route import judge_all_relayed
-from culvert.results import Metric
+from culvert.results import Metric, measured
 from culvert.topology.graph import Path
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
@@ -167,45 +168,45 @@ def _join_all(session: Session, exchange: Exchange) -> float:
 
 def _times(pairs: Sequence[Pair], joined_s: float, routed: Routed) -> list[Metric]:
     exchanged_s = [pair.exchanged_s for pair in pairs if pair.exchanged_s is not None]
-    metrics = [
-        Metric("joined_s", "s", joined_s),
-        Metric("pairs", "pairs", len(pairs)),
-        Metric("direct_pairs", "pairs", routed.direct),
-        Metric("routed_resolution_s", "s", routed.resolution_s),
-    ]
-    if exchanged_s:
-        metrics += [
-            Metric("exchanged_s", "s", max(exchanged_s)),
-            Metric("exchanged_p50_s", "s", statistics.median(exchanged_s)),
-        ]
-    if routed.seconds is not None:
-        metrics.append(Metric("routed_s", "s", routed.seconds))
-    return metrics
+    values = {
+        "joined_s": joined_s,
+        "pairs": len(pairs),
+        "direct_pairs": routed.direct,
+        "routed_resolution_s": routed.resolution_s,
+        "exchanged_s": max(exchanged_s, default=None),
+        "exchanged_p50_s": statistics.median(exchanged_s) if exchanged_s else None,
+        "routed_s": routed.seconds,
+    }
+    return measured(Convergence.metrics, values)
 
 
 def _costs(costs: Costs) -> list[Metric]:
-    metrics = [Metric("members", "nodes", len(costs.members))]
-    for name, unit, values in (
-        ("member_link_bytes", "bytes", [cost.link_bytes for cost in costs.members]),
-        ("member_control_bytes", "bytes", [cost.control_bytes for cost in costs.members]),
-        ("member_memory_bytes", "bytes", [cost.memory_bytes for cost in costs.members]),
-    ):
-        known = [value for value in values if value is not None]
-        if not known:
-            continue
-        metrics.append(Metric(name, unit, statistics.median(known)))
-        metrics += [
-            Metric(name, unit, value, {"node": cost.node})
-            for cost, value in zip(costs.members, values, strict=True)
-            if value is not None
-        ]
+    of_members = {
+        cost.node: {
+            "member_link_bytes": cost.link_bytes,
+            "member_control_bytes": cost.control_bytes,
+            "member_memory_bytes": cost.memory_bytes,
+        }
+        for cost in costs.members
+    }
+    each = [
+        metric
+        for node, values in of_members.items()
+        for metric in measured(Convergence.metrics, values, {"node": node})
+    ]
+    by_name: dict[str, list[float]] = defaultdict(list)
+    for metric in each:
+        by_name[metric.name].append(metric.value)
+    middles = {name: statistics.median(values) for name, values in by_name.items()}
+    metrics = measured(Convergence.metrics, {"members": len(costs.members), **middles}) + each
     for cost in costs.servers:
+        values = {
+            "server_control_bytes": cost.link_bytes,
+            "server_memory_bytes": cost.memory_bytes or 0,
+            "server_cpu_s": cost.cpu_s,
+        }
         labels = {"node": cost.node, "role": cost.role}
-        metrics += [
-            Metric("server_control_bytes", "bytes", cost.link_bytes, labels),
-            Metric("server_memory_bytes", "bytes", cost.memory_bytes or 0, labels),
-            Metric("server_cpu_s", "s", cost.cpu_s, labels),
-        ]
+        metrics += measured(Convergence.metrics, values, labels)
     return metrics
 
 

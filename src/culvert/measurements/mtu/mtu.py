@@ -19,7 +19,7 @@ from culvert.measurements.mtu.path import Fate, OneWayMtu, largest
 from culvert.measurements.streams.packet import SMALLEST, TCP_HEADERS
 from culvert.measurements.tcp.mss import Announced, announce
 from culvert.metrics import Better, MetricSpec, Weight
-from culvert.results import Metric
+from culvert.results import Metric, measured
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -111,8 +111,9 @@ class Mtu(Measurement[MtuParameters]):
             announced = announce(session)
         return Outcome(
             metrics=[
-                *[metric for name, way in found.items() for metric in _metrics(name, way)],
-                *[metric for name, one in announced.items() for metric in _mss(name, one)],
+                metric
+                for name, way in found.items()
+                for metric in _metrics(name, way, announced[name])
             ],
             watched=[watched],
             doubts=[_some_cross(name, way) for name, way in found.items()],
@@ -138,27 +139,21 @@ def one_direction(session: Session, oversize: int, *, upward: bool = True) -> Mt
         )
 
 
-def _metrics(name: str, way: MtuDirection) -> list[Metric]:
-    return [
-        Metric(f"interface_mtu_{name}_bytes", "bytes", way.interface_mtu),
-        Metric(f"largest_{name}_bytes", "bytes", way.largest or 0),
-        Metric(f"unfragmented_{name}_bytes", "bytes", way.unfragmented or 0),
-        Metric(f"black_hole_{name}", "1", way.black_hole),
-        Metric(f"fragments_outside_{name}", "1", way.fragments_outside),
-        Metric(f"fragments_inside_{name}", "1", way.inside_fragments),
-    ]
-
-
-def _mss(name: str, announced: Announced) -> list[Metric]:
-    """Metrics of one direction; values that were not observed are left out."""
-    used = None if announced.used is None else announced.used + TCP_OPTIONS
+def _metrics(name: str, way: MtuDirection, announced: Announced) -> list[Metric]:
+    """Metrics of one direction; of the MSS what was observed."""
     values = {
-        f"mss_{name}_bytes": ("bytes", used),
-        f"mss_announced_{name}_bytes": ("bytes", announced.sent),
-        f"mss_arrived_{name}_bytes": ("bytes", announced.arrived),
-        f"mss_clamped_{name}": ("1", announced.clamped),
+        f"interface_mtu_{name}_bytes": way.interface_mtu,
+        f"largest_{name}_bytes": way.largest or 0,
+        f"unfragmented_{name}_bytes": way.unfragmented or 0,
+        f"black_hole_{name}": way.black_hole,
+        f"fragments_outside_{name}": way.fragments_outside,
+        f"fragments_inside_{name}": way.inside_fragments,
+        f"mss_{name}_bytes": None if announced.used is None else announced.used + TCP_OPTIONS,
+        f"mss_announced_{name}_bytes": announced.sent,
+        f"mss_arrived_{name}_bytes": announced.arrived,
+        f"mss_clamped_{name}": announced.clamped,
     }
-    return [Metric(key, unit, value) for key, (unit, value) in values.items() if value is not None]
+    return measured(Mtu.metrics, values)
 
 
 def _some_cross(name: str, way: MtuDirection) -> Check:

@@ -34,7 +34,7 @@ from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.measurements.streams.tcp_load import FlowDirection, Loaded, TcpLoad, TcpStreams
 from culvert.metrics import Better, MetricSpec, Weight, family
 from culvert.probe.results import RttResult
-from culvert.results import Histogram, Label, Metric, Series
+from culvert.results import Histogram, Label, Metric, Series, measured
 from culvert.trial.check import Check
 from culvert.trial.echo import Echo
 from culvert.trial.outcome import Outcome
@@ -46,7 +46,7 @@ SAMPLE_ONE_IN = 64
 TIMEOUT_MS = 1000
 LEAD_S = 0.5
 """The load fills the path before the first probe is sent, and lasts until the last has arrived."""
-PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+PERCENTILES = ("p50", "p90", "p99")
 
 
 class LoadedRttParameters(BaseParameters):
@@ -58,7 +58,7 @@ class LoadedRttParameters(BaseParameters):
     """Connections in each loaded direction."""
     idle_s: Annotated[DurationS, Field(gt=0), Label("idle for {}")] = Field(2.0, alias="idle")
     """Time of echo requests without load."""
-    duration_s: Duration = Field(5.0, alias="duration")
+    duration_s: Duration = 5.0
     """Time of echo requests under load."""
     rate_pps: Annotated[PerSecond, Field(gt=0, le=100_000), RATE] = Field(200, alias="rate")
     """Echo requests per second."""
@@ -174,27 +174,21 @@ def _count(parameters: LoadedRttParameters, seconds: float) -> int:
 
 
 def _metrics(idle: RttResult, loaded: RttResult, loads: list[Loaded]) -> list[Metric]:
-    found = [
-        Metric("probe_loss_idle_ratio", "1", idle.lost / max(idle.sent, 1)),
-        Metric("probe_loss_loaded_ratio", "1", loaded.lost / max(loaded.sent, 1)),
-    ]
-    for name, share in PERCENTILES.items():
-        before, under = (_percentile(result, name, share) for result in (idle, loaded))
-        if before is not None:
-            found.append(Metric(f"rtt_idle_{name}_us", "us", before))
-        if under is not None:
-            found.append(Metric(f"rtt_loaded_{name}_us", "us", under))
-        if before is not None and under is not None:
-            found.append(Metric(f"rtt_increase_{name}_us", "us", under - before))
-    found += [Metric(f"load_{each.way}_bps", "bit/s", each.goodput_bps) for each in loads]
-    return found
-
-
-def _percentile(result: RttResult, name: str, share: float) -> float | None:
-    """Microseconds; None where there are too few probes for the percentile."""
-    value = getattr(result, f"{name}_ns")
-    enough = round(result.received * (1 - share), 6) >= 1
-    return value / 1e3 if value is not None and enough else None
+    values: dict[str, float | None] = {
+        "probe_loss_idle_ratio": idle.lost / max(idle.sent, 1),
+        "probe_loss_loaded_ratio": loaded.lost / max(loaded.sent, 1),
+    }
+    for name in PERCENTILES:
+        before, under = (result.us(name, result.received) for result in (idle, loaded))
+        values |= {
+            f"rtt_idle_{name}_us": before,
+            f"rtt_loaded_{name}_us": under,
+            f"rtt_increase_{name}_us": (
+                None if before is None or under is None else under - before
+            ),
+        }
+    values |= {f"load_{each.way}_bps": each.goodput_bps for each in loads}
+    return measured(LoadedRtt.metrics, values)
 
 
 def _series(load: Loaded) -> list[Series]:

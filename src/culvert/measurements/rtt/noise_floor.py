@@ -13,7 +13,7 @@ from culvert.measurements.rtt.schedule import Sampling
 from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.metrics import family
 from culvert.probe.results import Floor, parse
-from culvert.results import Histogram, Metric
+from culvert.results import Histogram, Metric, measured
 from culvert.trial.session import Session
 
 LONGEST_S = 0.5
@@ -32,12 +32,8 @@ class NoiseFloor:
 
     def metrics(self) -> list[Metric]:
         """Microseconds; empty if no probe was answered."""
-        values = {name: getattr(self.found, f"{name}_ns") for name in NAMES}
-        return [
-            Metric(f"noise_floor_{name}_us", "us", value / 1e3)
-            for name, value in values.items()
-            if value is not None
-        ]
+        values = {f"noise_floor_{name}_us": self.found.us(name) for name in NAMES}
+        return measured(FLOOR_METRICS, values)
 
     def histograms(self) -> list[Histogram]:
         """All round trips."""

@@ -24,8 +24,9 @@ from culvert.measurements.streams.packet import ICMP_HEADERS, SMALLEST, TCP_HEAD
 from culvert.measurements.streams.tcp_echo import transaction_traffic
 from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results import Responded, RttResult, TcpInfo, parse
+from culvert.probe.results.times import SHARES
 from culvert.proof.limits import GENERATOR
-from culvert.results import Histogram, Label, Metric
+from culvert.results import Histogram, Label, Metric, measured
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -35,7 +36,6 @@ from culvert.units import PerSecond
 TIMEOUT_MS = 1000
 MAX_LOSS = 0.5
 MAX_OVERDUE = 0.5
-PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
 
 
 class Protocol(StrEnum):
@@ -237,23 +237,20 @@ def _ask(session: Session, parameters: RttParameters) -> tuple[RttResult, InnerT
 
 
 def _metrics(found: RttResult) -> list[Metric]:
-    metrics = [
-        Metric("probes_sent", "packets", found.sent),
-        Metric("probes_overdue", "packets", found.overdue),
-        Metric("probes_lost", "packets", found.lost),
-        Metric("loss_ratio", "1", found.lost / max(found.sent, 1)),
-    ]
-    for name in ("min", "mean", *PERCENTILES, "max"):
-        value = getattr(found, f"{name}_ns")
-        # Rounded, because 10 * (1 - 0.9) is a little less than 1.
-        enough = round(found.received * (1 - PERCENTILES.get(name, 0.0)), 6) >= 1
-        if value is not None and enough:
-            metrics.append(Metric(f"rtt_{name}_us", "us", value / 1e3))
-    if found.p50_actual_ns is not None:
-        metrics.append(Metric("rtt_actual_p50_us", "us", found.p50_actual_ns / 1e3))
-    if found.schedule_error_p99_ns is not None:
-        metrics.append(Metric("schedule_error_p99_us", "us", found.schedule_error_p99_ns / 1e3))
-    return metrics
+    late_ns = found.schedule_error_p99_ns
+    values = {
+        "probes_sent": found.sent,
+        "probes_overdue": found.overdue,
+        "probes_lost": found.lost,
+        "loss_ratio": found.lost / max(found.sent, 1),
+        **{
+            f"rtt_{name}_us": found.us(name, found.received)
+            for name in ("min", "mean", *SHARES, "max")
+        },
+        "rtt_actual_p50_us": None if found.p50_actual_ns is None else found.p50_actual_ns / 1e3,
+        "schedule_error_p99_us": None if late_ns is None else late_ns / 1e3,
+    }
+    return measured(Rtt.metrics, values)
 
 
 def _answered(found: RttResult) -> Check:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from culvert.measurements.base import BaseParameters, Measurement
-from culvert.measurements.ceiling import tcp_ceiling_bps, tcp_ceiling_metrics
+from culvert.measurements.ceiling import tcp_ceiling_bps
 from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
 from culvert.measurements.instruments.run import measure_throughput
 from culvert.measurements.parameters import DIRECTION, INSTRUMENT, Congestion, Duration, Streams
@@ -29,7 +29,7 @@ from culvert.measurements.streams.tcp_load import (
 from culvert.metrics import CPU_S_PER_GB, Better, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import TcpSourceInterval, TcpSunk
 from culvert.proof.limits import connection_is_not_the_limit
-from culvert.results import Label, Metric, Series
+from culvert.results import Label, Metric, Series, measured
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -61,7 +61,7 @@ class TcpParameters(BaseParameters):
     """Nagle's algorithm is off."""
     write_size: Annotated[WriteSize, Label("writes of {} bytes")] = WRITE_BYTES
     """Bytes of each write."""
-    duration_s: Duration = Field(10.0, alias="duration")
+    duration_s: Duration = 10.0
     """Measured time."""
     warmup_s: Annotated[DurationS, Label("after {} of warm-up", unit="s")] = Field(
         0.5, alias="warmup"
@@ -169,9 +169,11 @@ class Tcp(Measurement[TcpParameters]):
         total_bps = sum(goodput_bps(way.sunk, parameters.warmup_s) for way in loaded)
         return Outcome(
             metrics=[
-                Metric("goodput_bps", "bit/s", total_bps),
+                *measured(
+                    self.metrics,
+                    {"goodput_bps": total_bps, "ceiling_goodput_bps": ceiling_bps},
+                ),
                 *_metrics(loaded, parameters.warmup_s),
-                *tcp_ceiling_metrics(ceiling_bps),
             ],
             watched=[watched],
             traffic=add_traffic(*[way.traffic for way in loaded]),
@@ -191,9 +193,8 @@ def _by_instrument(session: Session, parameters: TcpParameters) -> Outcome:
     to = session.inner(session.target if up else session.source)
     load = replace(parameters.load, to=to)
     report, outcome = measure_throughput(session, parameters.instrument, load, up=up)
-    outcome.metrics.append(Metric("goodput_bps", "bit/s", report.goodput_bps))
-    if report.retransmits is not None:
-        outcome.metrics.append(Metric("retransmitted_segments", "segments", report.retransmits))
+    values = {"goodput_bps": report.goodput_bps, "retransmitted_segments": report.retransmits}
+    outcome.metrics += measured(Tcp.metrics, values)
     return outcome
 
 
@@ -216,31 +217,24 @@ def _metrics(loaded: Sequence[Loaded], warmup_s: float) -> list[Metric]:
     """Metrics of all connections; times and windows are medians over connections and intervals."""
     retransmitted = sum(way.sent.retransmits for way in loaded)
     segments = sum(way.sent.data_segs_out for way in loaded)
-    found: list[Metric] = [
-        Metric("retransmitted_segments", "segments", retransmitted),
-        Metric("retransmit_ratio", "1", retransmitted / max(segments, 1)),
-        Metric("mss_bytes", "bytes", min(way.sent.mss for way in loaded)),
-    ]
     late = [
         interval
         for way in loaded
         for intervals in way.sent.by_stream
         for interval in _after(intervals, warmup_s)
     ]
-    if late:
-        found += [
-            Metric("tcp_rtt_p50_us", "us", statistics.median(i.rtt_us for i in late)),
-            Metric("cwnd_p50_segments", "segments", statistics.median(i.cwnd for i in late)),
-        ]
-    if len(loaded) > 1:
-        found += [
-            Metric(f"goodput_{way.way}_bps", "bit/s", goodput_bps(way.sunk, warmup_s))
-            for way in loaded
-        ]
     carried = [count for way in loaded for count in way.by_stream]
-    if len(loaded[0].by_stream) > 1:
-        found.append(Metric("stream_fairness", "1", fairness(carried)))
-    return found
+    values: dict[str, float | None] = {
+        "retransmitted_segments": retransmitted,
+        "retransmit_ratio": retransmitted / max(segments, 1),
+        "mss_bytes": min(way.sent.mss for way in loaded),
+        "tcp_rtt_p50_us": statistics.median(i.rtt_us for i in late) if late else None,
+        "cwnd_p50_segments": statistics.median(i.cwnd for i in late) if late else None,
+        "stream_fairness": fairness(carried) if len(loaded[0].by_stream) > 1 else None,
+    }
+    if len(loaded) > 1:
+        values |= {f"goodput_{way.way}_bps": goodput_bps(way.sunk, warmup_s) for way in loaded}
+    return measured(Tcp.metrics, values)
 
 
 def fairness(shares: Sequence[float]) -> float:

@@ -23,7 +23,7 @@ from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.measurements.streams.tcp_echo import transaction_traffic
 from culvert.metrics import Better, MetricSpec, Weight, family
 from culvert.probe.results import Responded, TcpInfo, Times, Transacted, parse
-from culvert.results import Histogram, Metric
+from culvert.results import Histogram, measured
 from culvert.trial.check import Check
 from culvert.trial.echo import Echo
 from culvert.trial.outcome import Outcome
@@ -34,7 +34,7 @@ CEILING_S = 0.25
 MARKED, MARKED_PPS, MARKED_BYTES = 20, 2000, 84
 MARKED_TIMEOUT_MS = 1000
 SLACK_S = 15
-PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999}
+STATISTICS = ("min", "p50", "p90", "p99", "p99_9", "max")
 MAX_ERRORS = 0.01
 """Share of transactions that may fail."""
 Message = Annotated[int, Field(ge=1, le=1 << 20)]
@@ -43,20 +43,14 @@ _METRICS = (
     MetricSpec("transactions_per_s", "1/s", "Transactions per second", Better.MORE, Weight.MAIN),
     MetricSpec("transactions", "transactions", "Transactions"),
     MetricSpec("ceiling_transactions_per_s", "1/s", "Transactions per second beside the tunnel"),
-    *family(
-        "transaction_{}_us",
-        "us",
-        "Time of a transaction",
-        (*PERCENTILES, "min", "max"),
-        Better.LESS,
-    ),
+    *family("transaction_{}_us", "us", "Time of a transaction", STATISTICS, Better.LESS),
 )
 
 
 class TransactionParameters(BaseParameters):
     """Parameters of requests, one after another."""
 
-    duration_s: Duration = Field(5.0, alias="duration")
+    duration_s: Duration = 5.0
     """Duration of the requests."""
     request_size: Message = 1
     """Bytes of payload of a request."""
@@ -84,7 +78,11 @@ class _Transactions(Measurement[TransactionParameters]):
             else None
         )
         return Outcome(
-            metrics=[*self._metrics(found), *_ceiling(ceiling)],
+            metrics=measured(
+                self.metrics,
+                self._values(found)
+                | {"ceiling_transactions_per_s": None if ceiling is None else ceiling.per_second},
+            ),
             watched=[watched],
             traffic=add_traffic(
                 marked,
@@ -116,12 +114,12 @@ class _Transactions(Measurement[TransactionParameters]):
         )
         return parse(Transacted, answer), parse(Responded, responder.stop())
 
-    def _metrics(self, found: Transacted) -> list[Metric]:
-        return [
-            Metric("transactions_per_s", "1/s", found.per_second),
-            Metric("transactions", "transactions", found.transactions),
-            *_times("transaction", found.times, found.transactions),
-        ]
+    def _values(self, found: Transacted) -> dict[str, float | None]:
+        return {
+            "transactions_per_s": found.per_second,
+            "transactions": found.transactions,
+            **_times("transaction", found, found.transactions),
+        }
 
     def _histograms(self, found: Transacted) -> list[Histogram]:
         if found.histogram is None:
@@ -146,18 +144,16 @@ class TcpCrr(_Transactions):
     summary: ClassVar[str] = "connections per second, each with a request and its response"
     metrics: ClassVar[Sequence[MetricSpec]] = (
         *_METRICS,
-        *family(
-            "connect_{}_us", "us", "Time to connect", (*PERCENTILES, "min", "max"), Better.LESS
-        ),
+        *family("connect_{}_us", "us", "Time to connect", STATISTICS, Better.LESS),
         MetricSpec("failed_transactions", "transactions", "Transactions that failed", Better.LESS),
     )
 
-    def _metrics(self, found: Transacted) -> list[Metric]:
-        return [
-            *super()._metrics(found),
-            *_times("connect", found.connect, found.transactions),
-            Metric("failed_transactions", "transactions", found.failed),
-        ]
+    def _values(self, found: Transacted) -> dict[str, float | None]:
+        return {
+            **super()._values(found),
+            **_times("connect", found.connect, found.transactions),
+            "failed_transactions": found.failed,
+        }
 
     def _histograms(self, found: Transacted) -> list[Histogram]:
         connect = found.connect.histogram if found.connect else None
@@ -177,20 +173,10 @@ def _send_marked(session: Session) -> InnerTraffic:
     return echo_traffic(sent.sent, echo.close().packets, sent.received, MARKED_BYTES)
 
 
-def _times(what: str, times: Times | None, count: int) -> list[Metric]:
-    """Only percentiles for which there are enough transactions."""
-    found = []
-    for name in ("min", *PERCENTILES, "max"):
-        value = None if times is None else getattr(times, f"{name}_ns")
-        enough = round(count * (1 - PERCENTILES.get(name, 0.0)), 6) >= 1
-        if value is not None and enough:
-            found.append(Metric(f"{what}_{name}_us", "us", value / 1e3))
-    return found
-
-
-def _ceiling(found: Transacted | None) -> list[Metric]:
-    """The same on the bare link."""
-    return [] if found is None else [Metric("ceiling_transactions_per_s", "1/s", found.per_second)]
+def _times(what: str, times: Times | None, count: int) -> dict[str, float | None]:
+    if times is None:
+        return {}
+    return {f"{what}_{name}_us": times.us(name, count) for name in STATISTICS}
 
 
 def _answered(found: Transacted) -> Check:

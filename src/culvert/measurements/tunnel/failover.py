@@ -31,7 +31,7 @@ from culvert.measurements.tunnel.stream import arrivals, lost_packets, steady_st
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer
 from culvert.proof.alive import survivors
-from culvert.results import Metric, Series
+from culvert.results import Series, measured
 from culvert.topology.graph import Role
 from culvert.trial.check import Check
 from culvert.trial.echo import Echo
@@ -112,7 +112,7 @@ class Failover(Measurement[FailoverParameters]):
                 back.add_to(outcome)
         finally:
             dropped.append(block.end())
-        outcome.metrics.append(Metric("dropped_packets", "packets", sum(dropped)))
+        outcome.metrics += measured(self.metrics, {"dropped_packets": sum(dropped)})
         outcome.doubts.append(_was_direct(sum(dropped)))
         outcome.doubts += judge_looks(session, ends, captures)
         return outcome
@@ -214,19 +214,19 @@ class _Switch:
         """Its figures and checks."""
         lost = max(map(lost_packets, self.trials))
         prefix = f"to_{self._to}"
-        outcome.metrics += [
-            Metric(f"{prefix}_outage_ms", "ms", 1e3 * lost / self._parameters.rate_pps),
-            Metric(f"{prefix}_lost_packets", "packets", lost),
-            *(
-                Metric("relay_packets", "packets", count, {"switch": self._to, "when": when})
-                for when, count in (("before", self.before), ("after", self.after))
-            ),
-        ]
+        values = {
+            f"{prefix}_outage_ms": 1e3 * lost / self._parameters.rate_pps,
+            f"{prefix}_lost_packets": lost,
+        }
         if self.reported is not None:
-            outcome.metrics += [
-                Metric(f"{prefix}_reported_ms", "ms", (self.reported.at_ns - self.begun_ns) / 1e6),
-                Metric(f"{prefix}_resolution_ms", "ms", self.reported.resolution_ns / 1e6),
-            ]
+            values |= {
+                f"{prefix}_reported_ms": (self.reported.at_ns - self.begun_ns) / 1e6,
+                f"{prefix}_resolution_ms": self.reported.resolution_ns / 1e6,
+            }
+        outcome.metrics += measured(Failover.metrics, values)
+        for when, count in (("before", self.before), ("after", self.after)):
+            labels = {"switch": self._to, "when": when}
+            outcome.metrics += measured(Failover.metrics, {"relay_packets": count}, labels)
         outcome.series += self._series()
         outcome.doubts += self._checks()
 

@@ -18,6 +18,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.parameters import Duration
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import Accounted
 from culvert.proof.capture import judge_silence
@@ -37,7 +38,7 @@ class IdleCostParameters(BaseParameters):
     settle_s: Annotated[DurationS, Field(ge=0, le=3600)] = Field(15.0, alias="settle")
     """Time without traffic before the watch: keepalives and the ends of timers that earlier packets
     have set do not count."""
-    duration_s: Annotated[DurationS, Field(ge=0.1, le=86400)] = Field(60.0, alias="duration")
+    duration_s: Annotated[Duration, Field(ge=0.1, le=86400)] = 60.0
     """Time of the watch."""
 
 

@@ -32,7 +32,7 @@ from culvert.measurements.tunnel.starts import Cold, Precedence, Start, Starting
 from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer, ProcessUse, parse
 from culvert.proof.capture import judge_capture
-from culvert.results import Label, Metric, Series
+from culvert.results import Label, Metric, Series, measured
 from culvert.trial.accounting import EVERYBODY
 from culvert.trial.accounts import add_accounts
 from culvert.trial.check import Check
@@ -253,18 +253,15 @@ def _common_times(cycles: Sequence[_Cycle]) -> list[str]:
 
 
 def _metrics(cycles: Sequence[_Cycle]) -> list[Metric]:
-    metrics = [
-        Metric(name, "ms", statistics.median(cycle.times_ms[name] for cycle in cycles))
+    values = {
+        name: statistics.median(cycle.times_ms[name] for cycle in cycles)
         for name in _common_times(cycles)
-    ]
-    attempts = statistics.median(cycle.attempts for cycle in cycles)
-    metrics.append(Metric("echo_attempts", "packets", attempts))
-    resolution_ms = statistics.median(cycle.resolution_ms for cycle in cycles)
-    metrics.append(Metric("total_resolution_ms", "ms", resolution_ms))
-    if all("handshake_ms" in cycle.times_ms for cycle in cycles):
-        packets = statistics.median(cycle.packets for cycle in cycles)
-        metrics.append(Metric("handshake_packets", "packets", packets))
-    return metrics
+    }
+    if "handshake_ms" in values:
+        values["handshake_packets"] = statistics.median(cycle.packets for cycle in cycles)
+    values["echo_attempts"] = statistics.median(cycle.attempts for cycle in cycles)
+    values["total_resolution_ms"] = statistics.median(cycle.resolution_ms for cycle in cycles)
+    return measured(Initiation.metrics, values)
 
 
 def _series(cycles: Sequence[_Cycle]) -> list[Series]:

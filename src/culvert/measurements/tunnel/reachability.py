@@ -24,6 +24,7 @@ from culvert.errors import CulvertError, DeadlineExceeded, ProbeError, VpnError
 from culvert.labs.node import Node
 from culvert.labs.witness import View
 from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.parameters import Duration
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters
 from culvert.measurements.tunnel.stream import begin_requests
 from culvert.metrics import Better, MetricSpec, Weight
@@ -54,7 +55,7 @@ class ReachabilityParameters(BaseParameters):
     """Time without an answer after which there is no path."""
     settle_s: Annotated[DurationS, Field(ge=0, le=600)] = Field(15.0, alias="settle")
     """Time after the first answer in which the path may become direct."""
-    duration_s: Annotated[DurationS, Field(gt=0, le=600)] = Field(3.0, alias="duration")
+    duration_s: Annotated[Duration, Field(le=600)] = 3.0
     """Measured time of the TCP connection over the path."""
 
 

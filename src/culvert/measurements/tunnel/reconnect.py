@@ -26,7 +26,7 @@ from culvert.measurements.tunnel.looking import judge_looks, look
 from culvert.measurements.tunnel.stream import arrivals, lost_packets, steady_stream
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer
-from culvert.results import Metric
+from culvert.results import Metric, measured
 from culvert.trial.check import Check
 from culvert.trial.echo import Echo
 from culvert.trial.outcome import Outcome
@@ -132,15 +132,14 @@ def _metrics(
     since_ns: int,
 ) -> list[Metric]:
     lost = lost_packets(trial)
-    found = [
-        Metric("outage_ms", "ms", 1e3 * lost / rate_pps),
-        Metric("lost_packets", "packets", lost),
-        Metric("resolution_ms", "ms", 1e3 / rate_pps),
-        Metric("event_ms", "ms", event_ns / 1e6),
-    ]
-    if answer is not None:
-        found.append(Metric("recovered_ms", "ms", (answer.answered_ns - since_ns) / 1e6))
-    return found
+    values = {
+        "outage_ms": 1e3 * lost / rate_pps,
+        "lost_packets": lost,
+        "resolution_ms": 1e3 / rate_pps,
+        "event_ms": event_ns / 1e6,
+        "recovered_ms": None if answer is None else (answer.answered_ns - since_ns) / 1e6,
+    }
+    return measured(Reconnect.metrics, values)
 
 
 def _came_back(parameters: ReconnectParameters, answer: FirstAnswer | None) -> Check:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from culvert.metrics import Better, MetricSpec, family
-from culvert.probe.results import UdpInterval, UdpSunk
-from culvert.results import Histogram, Metric, Series
+from culvert.probe.results import Result, UdpInterval, UdpSunk
+from culvert.results import Histogram, Metric, Series, measured
 
 ARRIVAL_METRICS = (
     MetricSpec("duplicate_packets", "packets", "Packets that arrived twice", Better.LESS),
@@ -38,39 +38,30 @@ def arrival_metrics(sunk: UdpSunk) -> list[Metric]:
 
     One-way delay needs one clock: sender and receiver on one machine. Its variation does not.
     """
-    found = [
-        Metric("duplicate_packets", "packets", sunk.duplicates),
-        Metric("reordered_packets", "packets", sunk.reordered),
-        Metric("reordered_ratio", "1", sunk.reordered / max(sunk.unique, 1)),
-        Metric("loss_runs", "runs", sunk.loss_runs.runs),
-        Metric("longest_loss_run", "packets", sunk.loss_runs.longest),
-    ]
-    if sunk.loss_runs.mean is not None:
-        found.append(Metric("mean_loss_run", "packets", sunk.loss_runs.mean))
-    if sunk.reordering.extent_mean is not None:
-        found += [
-            Metric("reordering_extent_mean", "packets", sunk.reordering.extent_mean),
-            Metric("reordering_extent_max", "packets", sunk.reordering.extent_max or 0),
-        ]
-    if sunk.jitter_ns is not None:
-        found.append(Metric("jitter_us", "us", sunk.jitter_ns / 1e3))
-    if sunk.one_way is not None:
-        found += [
-            Metric(f"one_way_{name}_us", "us", getattr(sunk.one_way, f"{name}_ns") / 1e3)
-            for name in ("min", "p50", "p99", "max")
-        ]
-    if sunk.pdv is not None:
-        found += [
-            Metric(f"delay_variation_{name}_us", "us", getattr(sunk.pdv, f"{name}_ns") / 1e3)
-            for name in ("p50", "p99", "p99_9", "max")
-        ]
-    if sunk.ipdv is not None:
-        found += [
-            Metric("ipdv_p50_us", "us", sunk.ipdv.p50_abs_ns / 1e3),
-            Metric("ipdv_p99_us", "us", sunk.ipdv.p99_abs_ns / 1e3),
-            Metric("ipdv_max_us", "us", sunk.ipdv.max_abs_ns / 1e3),
-        ]
-    return found
+    extent = sunk.reordering
+    values = {
+        "duplicate_packets": sunk.duplicates,
+        "reordered_packets": sunk.reordered,
+        "reordered_ratio": sunk.reordered / max(sunk.unique, 1),
+        "loss_runs": sunk.loss_runs.runs,
+        "longest_loss_run": sunk.loss_runs.longest,
+        "mean_loss_run": sunk.loss_runs.mean,
+        "reordering_extent_mean": extent.extent_mean,
+        "reordering_extent_max": None if extent.extent_mean is None else extent.extent_max or 0,
+        "jitter_us": _us(sunk.jitter_ns),
+        **_family("one_way_{}_us", sunk.one_way, "{}_ns"),
+        **_family("delay_variation_{}_us", sunk.pdv, "{}_ns"),
+        **_family("ipdv_{}_us", sunk.ipdv, "{}_abs_ns"),
+    }
+    return measured(ARRIVAL_METRICS, values)
+
+
+def _family(metric: str, answer: Result | None, field: str) -> dict[str, float | None]:
+    """The statistics that an answer has; of none, nothing."""
+    return {
+        metric.format(name): _us(getattr(answer, field.format(name), None))
+        for name in ("min", "p50", "p99", "p99_9", "max")
+    }
 
 
 def arrival_series(sunk: UdpSunk) -> list[Series]:

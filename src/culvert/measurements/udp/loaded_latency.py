@@ -9,7 +9,7 @@ from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.measurements.streams.udp_stream import SLACK_S, UdpRun, UdpStream, UdpTrial
 from culvert.metrics import Better, MetricSpec, family
 from culvert.probe.results import RttResult
-from culvert.results import Histogram, Metric
+from culvert.results import Histogram, Metric, measured
 from culvert.trial.echo import Echo
 from culvert.trial.session import Session
 
@@ -86,13 +86,11 @@ class LoadedLatency:
     def metrics(self) -> list[Metric]:
         """Percentiles where there are any, and the share lost."""
         rtt = self.under.rtt
-        lost = rtt.lost / max(rtt.sent, 1)
-        found = [Metric(f"probe_loss_at_pdr_{self.load}_ratio", "1", lost)]
-        for name in ("p50", "p90", "p99"):
-            value = getattr(rtt, f"{name}_ns")
-            if value is not None:
-                found.append(Metric(f"rtt_{name}_at_pdr_{self.load}_us", "us", value / 1e3))
-        return found
+        at = f"at_pdr_{self.load}"
+        values = {f"rtt_{name}_{at}_us": rtt.us(name) for name in ("p50", "p90", "p99")}
+        return measured(
+            LATENCY_METRICS, {f"probe_loss_{at}_ratio": rtt.lost / max(rtt.sent, 1)} | values
+        )
 
     def histograms(self) -> list[Histogram]:
         """All round trips; empty if none came back."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from culvert.metrics import Better, MetricSpec
 from culvert.probe.results import Accounted, DeviceUse, UdpSunk
-from culvert.results import Metric
+from culvert.results import Metric, measured
 from culvert.trial.session import Session
 from culvert.trial.watch import Watched
 
@@ -51,14 +51,15 @@ class Losses:
 
     def metrics(self) -> list[Metric]:
         """One metric for each place."""
-        return [
-            Metric("lost_in_socket", "packets", self.socket),
-            Metric("lost_in_qdisc", "packets", self.qdisc),
-            Metric("lost_in_interface", "packets", self.interface),
-            Metric("lost_in_tunnel", "packets", self.tunnel),
-            Metric("lost_on_link", "packets", self.link),
-            Metric("lost_unattributed", "packets", self.unattributed),
-        ]
+        values = {
+            "lost_in_socket": self.socket,
+            "lost_in_qdisc": self.qdisc,
+            "lost_in_interface": self.interface,
+            "lost_in_tunnel": self.tunnel,
+            "lost_on_link": self.link,
+            "lost_unattributed": self.unattributed,
+        }
+        return measured(LOSS_METRICS, values)
 
 
 def locate_losses(session: Session, watched: Watched, sent: int, sunk: UdpSunk) -> Losses:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.measurements.udp.search import Bounds
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
-from culvert.results import Metric
+from culvert.results import Metric, measured
 
 
 def _declared(
@@ -38,14 +38,11 @@ RATE_METRICS = (
 def rate_metrics(name: str, bounds: Bounds, size: int) -> list[Metric]:
     """``bps`` are bits of UDP payload, as goodput; 0 if even the lowest rate lost too much."""
     lower = bounds.lower_pps or 0.0
-    found = [
-        Metric(f"{name}_pps", "packets/s", lower),
-        Metric(f"{name}_bps", "bit/s", lower * 8 * (size - UDP_HEADERS)),
-    ]
-    if bounds.forwarded_pps is not None:
-        found.append(Metric(f"{name}_forwarded_pps", "packets/s", bounds.forwarded_pps))
-    if bounds.upper_pps is not None:
-        found.append(Metric(f"{name}_upper_pps", "packets/s", bounds.upper_pps))
-    if bounds.width is not None:
-        found.append(Metric(f"{name}_width_ratio", "1", bounds.width))
-    return found
+    values = {
+        f"{name}_pps": lower,
+        f"{name}_bps": lower * 8 * (size - UDP_HEADERS),
+        f"{name}_forwarded_pps": bounds.forwarded_pps,
+        f"{name}_upper_pps": bounds.upper_pps,
+        f"{name}_width_ratio": bounds.width,
+    }
+    return measured(RATE_METRICS, values)

@@ -39,7 +39,7 @@ from culvert.measurements.udp.search import Bounds, Limit, SearchPlan, SearchTri
 from culvert.measurements.udp.searched_rates import RATE_METRICS, rate_metrics
 from culvert.metrics import MetricSpec
 from culvert.proof.limits import GENERATOR, RECEIVER, Ceiling
-from culvert.results import Metric, Series
+from culvert.results import Series, measured
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -144,14 +144,19 @@ class Throughput(Measurement[ThroughputParameters]):
         floor = _floor(session, size, parameters) if latencies else None
         return Outcome(
             metrics=[
-                Metric("packet_size_bytes", "bytes", size),
                 *rate_metrics("ndr", ndr, size),
                 *rate_metrics("pdr", pdr, size),
-                Metric("search_trials", "trials", len(trials)),
-                Metric("search_s", "s", sum(trial.duration_s for trial in trials)),
-                Metric("goal_duration_sum_s", "s", parameters.duration_sum_s),
-                Metric("goal_width_ratio", "1", parameters.width),
-                Metric("goal_exceed_ratio", "1", parameters.exceed_ratio),
+                *measured(
+                    self.metrics,
+                    {
+                        "packet_size_bytes": size,
+                        "search_trials": len(trials),
+                        "search_s": sum(trial.duration_s for trial in trials),
+                        "goal_duration_sum_s": parameters.duration_sum_s,
+                        "goal_width_ratio": parameters.width,
+                        "goal_exceed_ratio": parameters.exceed_ratio,
+                    },
+                ),
                 *ceiling_metrics(ceiling),
                 *[metric for latency in latencies for metric in latency.metrics()],
                 *(floor.metrics() if floor else []),

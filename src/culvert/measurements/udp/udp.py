@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics, udp_ceiling
 from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
-from culvert.measurements.instruments.run import loss_metrics, measure_throughput
+from culvert.measurements.instruments.run import measure_throughput
 from culvert.measurements.mtu.max_size import find_max_size
 from culvert.measurements.parameters import INSTRUMENT, RATE, SIZES, Duration
 from culvert.measurements.streams.integrity import intact
@@ -32,7 +32,7 @@ from culvert.measurements.udp.offered_rate import AskedRate
 from culvert.measurements.udp.packet_sizes import MAX, Sizes, parse_sizes
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
 from culvert.proof.limits import Offered, generator_is_not_the_limit, receiver_is_not_the_limit
-from culvert.results import Label, Metric
+from culvert.results import Label, Metric, measured
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -50,7 +50,7 @@ class UdpParameters(BaseParameters):
     sizes."""
     rate: Annotated[AskedRate | None, RATE] = None
     """Packets or bits of payload per second, of all flows; without it, as fast as possible."""
-    duration_s: Duration = Field(10.0, alias="duration")
+    duration_s: Duration = 10.0
     """Duration of sending."""
     arrivals: Annotated[Arrivals, Label("{} arrivals", {"constant": ""})] = Arrivals.CONSTANT
     """How packets are spaced."""
@@ -216,13 +216,17 @@ def _by_instrument(session: Session, parameters: UdpParameters) -> Outcome:
         rate_bps=None if rate_pps is None else 8 * payload * rate_pps,
     )
     report, outcome = measure_throughput(session, parameters.instrument, load)
-    sent_pps = (report.sent_packets or 0) / parameters.duration_s
-    outcome.metrics += [
-        Metric("goodput_bps", "bit/s", report.goodput_bps),
-        Metric("offered_pps", "packets/s", sent_pps),
-        Metric("received_pps", "packets/s", report.goodput_bps / (8 * payload)),
-        *loss_metrics(report, size),
-    ]
+    sent, lost = report.sent_packets or 0, report.lost_packets or 0
+    values = {
+        "goodput_bps": report.goodput_bps,
+        "offered_pps": sent / parameters.duration_s,
+        "received_pps": report.goodput_bps / (8 * payload),
+        "packet_size_bytes": size,
+        "offered_packets": sent,
+        "received_packets": sent - lost,
+        "loss_ratio": lost / max(sent, 1),
+    }
+    outcome.metrics += measured(Udp.metrics, values)
     return outcome
 
 
@@ -234,20 +238,19 @@ def _metrics(trial: UdpTrial) -> list[Metric]:
     lost = sent.offered - sunk.unique
     mean_payload = sent.bytes / max(sent.packets, 1)
     size = trial.length or mean_payload + UDP_HEADERS
-    found = [
-        Metric("packet_size_bytes", "bytes", size),
-        Metric("offered_bps", "bit/s", 8 * mean_payload * sent.offered / sending_s),
-        Metric("goodput_bps", "bit/s", 8 * sunk.unique_bytes / arriving_s),
-        Metric("offered_pps", "packets/s", sent.offered / sending_s),
-        Metric("received_pps", "packets/s", sunk.unique / arriving_s),
-        Metric("offered_packets", "packets", sent.offered),
-        Metric("received_packets", "packets", sunk.unique),
-        Metric("loss_ratio", "1", lost / max(sent.offered, 1)),
-        Metric("kernel_segmentation", "1", sent.segmentation == "kernel"),
-    ]
-    if sent.late_p99_ns is not None:
-        found.append(Metric("schedule_error_p99_us", "us", sent.late_p99_ns / 1e3))
-    return found
+    values = {
+        "packet_size_bytes": size,
+        "offered_bps": 8 * mean_payload * sent.offered / sending_s,
+        "goodput_bps": 8 * sunk.unique_bytes / arriving_s,
+        "offered_pps": sent.offered / sending_s,
+        "received_pps": sunk.unique / arriving_s,
+        "offered_packets": sent.offered,
+        "received_packets": sunk.unique,
+        "loss_ratio": lost / max(sent.offered, 1),
+        "kernel_segmentation": sent.segmentation == "kernel",
+        "schedule_error_p99_us": None if sent.late_p99_ns is None else sent.late_p99_ns / 1e3,
+    }
+    return measured(Udp.metrics, values)
 
 
 def _conserved(trial: UdpTrial) -> Check:

@@ -13,11 +13,11 @@ from __future__ import annotations
 from culvert.measurements.mtu.path import largest
 from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.measurements.streams.udp_stream import UdpStream, UdpTrial, udp_trial
-from culvert.measurements.underlay.way import arrived_bps, in_ms
+from culvert.measurements.underlay.way import LINK_METRICS, arrived_bps, in_ms
 from culvert.probe.results import RttResult
 from culvert.proof.real_link import FoundLink, FoundWay, judge_real_link
 from culvert.proof.underlay import ETHERNET_HEADER, RATE_TOLERANCE, requested_loss
-from culvert.results import Metric
+from culvert.results import Metric, measured
 from culvert.topology.link.impairment import OneWay
 from culvert.trial.check import Check
 from culvert.trial.echo import Echo
@@ -69,27 +69,26 @@ class RealLink:
             (self._names[0], link.impairment.a_to_b, found.there),
             (self._names[1], link.impairment.b_to_a, found.back),
         )
-        values: list[tuple[str, str, float | None, dict[str, str]]] = [
-            ("asked_mtu_bytes", "bytes", link.mtu if link.mtu_requested else None, {}),
-            ("found_mtu_bytes", "bytes", found.mtu, {}),
-            ("found_rtt_min_ms", "ms", in_ms(found.rtt_min_ns), {}),
-            ("found_rtt_ms", "ms", in_ms(found.rtt_p50_ns), {}),
-        ]
+        metrics = measured(
+            LINK_METRICS,
+            {
+                "asked_mtu_bytes": link.mtu if link.mtu_requested else None,
+                "found_mtu_bytes": found.mtu,
+                "found_rtt_min_ms": in_ms(found.rtt_min_ns),
+                "found_rtt_ms": in_ms(found.rtt_p50_ns),
+            },
+        )
         for name, one_way, way in ways:
-            label = {"direction": name}
-            values += [
-                ("asked_rate_bps", "bit/s", one_way.rate_on(link.rate_bps), label),
-                ("delivered_rate_bps", "bit/s", way.rate_bps, label),
-                ("asked_loss_ratio", "1", requested_loss(one_way), label),
-                ("delivered_loss_ratio", "1", way.loss, label),
-                ("asked_delay_ms", "ms", one_way.delay_ns / 1e6, label),
-                ("sent_packets", "packets", way.sent, label),
-            ]
-        return [
-            Metric(name, unit, float(value), labels)
-            for name, unit, value, labels in values
-            if value is not None
-        ]
+            values = {
+                "asked_rate_bps": one_way.rate_on(link.rate_bps),
+                "delivered_rate_bps": way.rate_bps,
+                "asked_loss_ratio": requested_loss(one_way),
+                "delivered_loss_ratio": way.loss,
+                "asked_delay_ms": one_way.delay_ns / 1e6,
+                "sent_packets": way.sent,
+            }
+            metrics += measured(LINK_METRICS, values, {"direction": name})
+        return metrics
 
     def _round_trips(self) -> RttResult:
         with Echo(self._session, idle_s=30) as echo:

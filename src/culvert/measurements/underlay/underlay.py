@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from pydantic import Field
-
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.parameters import Duration
 from culvert.measurements.underlay.real import RealLink
-from culvert.measurements.underlay.way import RATE_S, Way
-from culvert.metrics import MetricSpec, Weight
+from culvert.measurements.underlay.way import LINK_METRICS, RATE_S, Way
+from culvert.metrics import MetricSpec
 from culvert.probe.results import RttResult, parse
 from culvert.results import Histogram
 from culvert.trial.outcome import Outcome
@@ -34,7 +32,7 @@ PING_PACKET_BYTES = PING_PAYLOAD_BYTES + 28
 class UnderlayParameters(BaseParameters):
     """Parameters of the stream."""
 
-    duration_s: Duration = Field(1.0, alias="duration")
+    duration_s: Duration = 1.0
     """Duration of the stream in each direction."""
 
 
@@ -44,30 +42,7 @@ class Underlay(Measurement[UnderlayParameters]):
     kind: ClassVar[str] = "underlay"
     title: ClassVar[str] = "Underlay"
     summary: ClassVar[str] = "what an impaired link delivers, compared with the request"
-    metrics: ClassVar[Sequence[MetricSpec]] = (
-        MetricSpec("delivered_loss_ratio", "1", "Share lost", weight=Weight.MAIN),
-        MetricSpec("asked_loss_ratio", "1", "Share to lose, as requested"),
-        MetricSpec("asked_delay_ms", "ms", "Delay, as requested"),
-        MetricSpec("delivered_delay_ms", "ms", "Delay, median"),
-        MetricSpec("delivered_delay_min_ms", "ms", "Delay, least"),
-        MetricSpec("sent_packets", "packets", "Packets sent"),
-        MetricSpec("reordered_packets", "packets", "Packets out of order"),
-        MetricSpec("duplicate_packets", "packets", "Packets that arrived twice"),
-        MetricSpec("delivered_delay_p99_ms", "ms", "Delay, 99\u00a0%"),
-        MetricSpec("loss_runs", "runs", "Runs of lost packets"),
-        MetricSpec("asked_loss_run", "packets", "Mean run of lost packets, as requested"),
-        MetricSpec("longest_loss_run", "packets", "Longest run of lost packets"),
-        MetricSpec("asked_reordered_ratio", "1", "Share out of order, as requested"),
-        MetricSpec("asked_duplicate_ratio", "1", "Share to arrive twice, as requested"),
-        MetricSpec("per_super_packet", "1", "Packets in a super-packet"),
-        MetricSpec("oversize_arrived", "packets", "Packets larger than the MTU"),
-        MetricSpec("asked_rate_bps", "bit/s", "Rate, as requested"),
-        MetricSpec("delivered_rate_bps", "bit/s", "Rate"),
-        MetricSpec("asked_mtu_bytes", "bytes", "MTU of a real link, as requested"),
-        MetricSpec("found_mtu_bytes", "bytes", "MTU of a real link"),
-        MetricSpec("found_rtt_min_ms", "ms", "Round trip of a real link, least"),
-        MetricSpec("found_rtt_ms", "ms", "Round trip of a real link, median"),
-    )
+    metrics: ClassVar[Sequence[MetricSpec]] = LINK_METRICS
     Parameters = UnderlayParameters
     of_the_link: ClassVar[bool] = True
 

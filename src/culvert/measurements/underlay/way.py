@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 
 from culvert.measurements.streams.udp_stream import Arrivals, UdpStream, UdpTrial, udp_trial
+from culvert.metrics import MetricSpec, Weight
 from culvert.probe.results import UdpSunk
 from culvert.proof.underlay import (
     ETHERNET_HEADER,
@@ -21,7 +22,7 @@ from culvert.proof.underlay import (
     requested_loss,
     requested_run,
 )
-from culvert.results import Metric
+from culvert.results import Metric, measured
 from culvert.topology.link.impairment import OneWay
 from culvert.trial.check import Check
 from culvert.trial.session import Session
@@ -54,6 +55,30 @@ MEASURABLE_BPS = 1_200_000_000
 OVERSIZE_PPS = 200.0
 OVERSIZE_S = 0.25
 QUIET_MS = 200
+LINK_METRICS = (
+    MetricSpec("delivered_loss_ratio", "1", "Share lost", weight=Weight.MAIN),
+    MetricSpec("asked_loss_ratio", "1", "Share to lose, as requested"),
+    MetricSpec("asked_delay_ms", "ms", "Delay, as requested"),
+    MetricSpec("delivered_delay_ms", "ms", "Delay, median"),
+    MetricSpec("delivered_delay_min_ms", "ms", "Delay, least"),
+    MetricSpec("sent_packets", "packets", "Packets sent"),
+    MetricSpec("reordered_packets", "packets", "Packets out of order"),
+    MetricSpec("duplicate_packets", "packets", "Packets that arrived twice"),
+    MetricSpec("delivered_delay_p99_ms", "ms", "Delay, 99\u00a0%"),
+    MetricSpec("loss_runs", "runs", "Runs of lost packets"),
+    MetricSpec("asked_loss_run", "packets", "Mean run of lost packets, as requested"),
+    MetricSpec("longest_loss_run", "packets", "Longest run of lost packets"),
+    MetricSpec("asked_reordered_ratio", "1", "Share out of order, as requested"),
+    MetricSpec("asked_duplicate_ratio", "1", "Share to arrive twice, as requested"),
+    MetricSpec("per_super_packet", "1", "Packets in a super-packet"),
+    MetricSpec("oversize_arrived", "packets", "Packets larger than the MTU"),
+    MetricSpec("asked_rate_bps", "bit/s", "Rate, as requested"),
+    MetricSpec("delivered_rate_bps", "bit/s", "Rate"),
+    MetricSpec("asked_mtu_bytes", "bytes", "MTU of a real link, as requested"),
+    MetricSpec("found_mtu_bytes", "bytes", "MTU of a real link"),
+    MetricSpec("found_rtt_min_ms", "ms", "Round trip of a real link, least"),
+    MetricSpec("found_rtt_ms", "ms", "Round trip of a real link, median"),
+)
 
 
 class Way:
@@ -107,32 +132,27 @@ class Way:
     def metrics(self) -> list[Metric]:
         """Requested and delivered values."""
         found = self._delivered
-        values: dict[str, tuple[str, float | None]] = {
-            "asked_loss_ratio": ("1", requested_loss(self._one_way)),
-            "delivered_loss_ratio": ("1", found.loss),
-            "sent_packets": ("packets", found.sent),
-            "loss_runs": ("runs", found.loss_runs),
-            "asked_loss_run": ("packets", requested_run(self._one_way)),
-            "longest_loss_run": ("packets", found.longest_run),
-            "asked_reordered_ratio": ("1", _unless_jitter_reorders(self._one_way)),
-            "asked_duplicate_ratio": ("1", self._one_way.duplicate),
-            "per_super_packet": ("1", float(self._one_way.per_super_packet)),
-            "asked_delay_ms": ("ms", self._one_way.delay_ns / 1e6),
-            "delivered_delay_min_ms": ("ms", in_ms(found.delay_min_ns)),
-            "delivered_delay_ms": ("ms", in_ms(found.delay_p50_ns)),
-            "delivered_delay_p99_ms": ("ms", in_ms(found.delay_p99_ns)),
-            "reordered_packets": ("packets", found.reordered),
-            "duplicate_packets": ("packets", found.duplicates),
-            "oversize_arrived": ("packets", found.oversize_arrived),
-            "asked_rate_bps": ("bit/s", self._rate_bps),
-            "delivered_rate_bps": ("bit/s", found.rate_bps),
+        values = {
+            "asked_loss_ratio": requested_loss(self._one_way),
+            "delivered_loss_ratio": found.loss,
+            "sent_packets": found.sent,
+            "loss_runs": found.loss_runs,
+            "asked_loss_run": requested_run(self._one_way),
+            "longest_loss_run": found.longest_run,
+            "asked_reordered_ratio": _unless_jitter_reorders(self._one_way),
+            "asked_duplicate_ratio": self._one_way.duplicate,
+            "per_super_packet": float(self._one_way.per_super_packet),
+            "asked_delay_ms": self._one_way.delay_ns / 1e6,
+            "delivered_delay_min_ms": in_ms(found.delay_min_ns),
+            "delivered_delay_ms": in_ms(found.delay_p50_ns),
+            "delivered_delay_p99_ms": in_ms(found.delay_p99_ns),
+            "reordered_packets": found.reordered,
+            "duplicate_packets": found.duplicates,
+            "oversize_arrived": found.oversize_arrived,
+            "asked_rate_bps": self._rate_bps,
+            "delivered_rate_bps": found.rate_bps,
         }
-        labels = {"direction": self.name}
-        return [
-            Metric(name, unit, value, labels)
-            for name, (unit, value) in values.items()
-            if value is not None
-        ]
+        return measured(LINK_METRICS, values, {"direction": self.name})
 
     def checks(self) -> list[Check]:
         """Whether requested and delivered values agree."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from culvert.probe.results.base import Result
 
+SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
+"""Percentiles, by the names in an answer and in metrics."""
+
 
 class Times(Result):
     """Nanoseconds; ``histogram`` is HDR V2 in base64. None where nothing was recorded."""
@@ -17,3 +20,11 @@ class Times(Result):
     p99_99_ns: int | None = None
     max_ns: int | None = None
     mean_ns: float | None = None
+
+    def us(self, name: str, count: int | None = None) -> float | None:
+        """Microseconds of ``min``, ``mean``, ``max`` or a percentile. None where none of ``count``
+        times can lie beyond the percentile."""
+        value: float | None = getattr(self, f"{name}_ns")
+        # Rounded, because 10 * (1 - 0.9) is a little less than 1.
+        enough = count is None or round(count * (1 - SHARES.get(name, 0.0)), 6) >= 1
+        return value / 1e3 if value is not None and enough else None

@@ -19,11 +19,6 @@ class Transacted(Times):
     """Of all connections together; None of none."""
 
     @property
-    def times(self) -> Times:
-        """Of transactions."""
-        return self
-
-    @property
     def failed(self) -> int:
         """Transactions without a response."""
         return sum(self.errors.values())
