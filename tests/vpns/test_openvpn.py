@@ -14,8 +14,8 @@ from culvert.proof.datapath import judge_data_path
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract.observe import node_state
 from culvert.vpns.openvpn import config
-from culvert.vpns.openvpn.driver import OpenVpn, _negotiated
-from culvert.vpns.openvpn.packet import Framing, Opcode
+from culvert.vpns.openvpn.driver import OpenVpn
+from culvert.vpns.openvpn.packet import Framing, Opcode, negotiated
 from culvert.vpns.outer import OuterPacket
 from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.variant import DataPath
@@ -284,9 +284,9 @@ class TestDeclared:
     def test_epoch_keys_are_read_from_the_servers_reply(self) -> None:
         reply = "PUSH: Received control message: 'PUSH_REPLY,cipher AES-256-GCM,protocol-flags {}'"
         old, new = reply.format("cc-exit tls-ekm"), reply.format("cc-exit tls-ekm aead-epoch")
-        assert _negotiated(Framing.AEAD, old) is Framing.AEAD
-        assert _negotiated(Framing.AEAD, new) is Framing.AEAD_EPOCH
-        assert _negotiated(Framing.CBC, new) is Framing.CBC
+        assert negotiated(Framing.AEAD, old) is Framing.AEAD
+        assert negotiated(Framing.AEAD, new) is Framing.AEAD_EPOCH
+        assert negotiated(Framing.CBC, new) is Framing.CBC
 
     def test_a_static_key_has_no_handshake(self) -> None:
         control = OuterPacket(0, True, 17, 1, 1194, 29, bytes((Opcode.CONTROL_V1 << 3,)))

@@ -6,10 +6,9 @@ ciphers with static keys: use it in a laboratory only.
 
 from __future__ import annotations
 
-import re
 import secrets
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import ClassVar
 
 from culvert.vpns.authoring import (
@@ -24,20 +23,16 @@ from culvert.vpns.authoring import (
     TunnelVpn,
     Variant,
     VpnError,
-    underlay_address,
 )
 from culvert.vpns.ipsec import esp
 from culvert.vpns.ipsec import inner as ipsec_inner
 from culvert.vpns.ipsec import transforms as ipsec
-from culvert.vpns.ipsec.transforms import TRANSFORMS, Algorithm, Carriage
+from culvert.vpns.ipsec.commands import Commands
+from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage
 
 _ROUTE = "route"
 _TRANSPORT = "transport"
 _ENCAP = "encap"
-_SOURCES_SPI, _TARGETS_SPI = 0x1001, 0x1002
-"""SPIs of the packets that each end sends."""
-_REQUEST = 1
-_FIRST, _PRIORITY = 1, 1000
 _UP, _DOWN = "xfrm/up", "xfrm/down"
 _HOLD = """
 import signal, socket, sys
@@ -110,14 +105,10 @@ class Xfrm(TunnelVpn):
             node.name: [secrets.token_hex(each.key_bytes) for each in algorithms]
             for node, _ in ends
         }
+        commands = Commands(self, self.carriage)
         for node, peer in ends:
-            up = [
-                *self._associations(node, peer, keys),
-                *self._policies(node, peer),
-                *self._routes(node, peer, "replace"),
-            ]
-            node.write(_UP, _batch(up), secret=True)
-            node.write(_DOWN, _batch(self._removals(node, peer)))
+            node.write(_UP, commands.up(node, peer, keys), secret=True)
+            node.write(_DOWN, commands.down(node, peer))
 
     def listen(self, target: Node) -> None:
         self._set(target)
@@ -165,91 +156,6 @@ class Xfrm(TunnelVpn):
         if socket is not None:
             socket.stop()
 
-    # -- arguments of ip-xfrm ----------------------------------------------------------------------
-
-    def _outer(self, node: Node) -> str:
-        return str(self.inner(node).ip if self.carriage.transport else underlay_address(node))
-
-    def _identity(self, sender: Node, receiver: Node) -> str:
-        """The arguments that identify an association."""
-        return (
-            f"src {self._outer(sender)} dst {self._outer(receiver)} "
-            f"proto {'esp' if self.carriage.transform.shape else 'ah'} spi {self._spi(sender):#x}"
-        )
-
-    def _spi(self, sender: Node) -> int:
-        return _TARGETS_SPI if sender.name == self.target.name else _SOURCES_SPI
-
-    def _selector(self, sender: Node, receiver: Node, direction: str) -> str:
-        """The arguments that identify a policy."""
-        source, target = self.inner(sender).ip, self.inner(receiver).ip
-        return f"src {source}/32 dst {target}/32 dir {direction}" + self._if_id()
-
-    def _if_id(self) -> str:
-        return f" if_id {ipsec_inner.INTERFACE_ID}" if self.carriage.route else ""
-
-    def _encap(self) -> str:
-        ports = f"{esp.NAT_PORT} {esp.NAT_PORT}"
-        return f" encap espinudp {ports} 0.0.0.0" if self.carriage.in_udp else ""
-
-    def _mode(self) -> str:
-        return "transport" if self.carriage.transport else "tunnel"
-
-    def _associations(self, node: Node, peer: Node, keys: Mapping[str, list[str]]) -> Iterator[str]:
-        for sender, receiver in ((node, peer), (peer, node)):
-            used = zip(self.carriage.transform.algorithms, keys[sender.name], strict=True)
-            algorithms = " ".join(_words(algorithm, key) for algorithm, key in used)
-            # By default the kernel aligns AH to 8 bytes, which only IPv6 requires (RFC 4302).
-            flag = "" if self.carriage.transform.shape else " flag align4"
-            yield (
-                f"xfrm state add {self._identity(sender, receiver)} reqid {_REQUEST} "
-                f"mode {self._mode()} {algorithms}{flag}{self._encap()}{self._if_id()}"
-            )
-
-    def _policies(self, node: Node, peer: Node) -> Iterator[str]:
-        for selector, (sender, receiver) in self._selectors(node, peer):
-            protocol = "esp" if self.carriage.transform.shape else "ah"
-            ends = f"src {self._outer(sender)} dst {self._outer(receiver)} "
-            yield (
-                f"xfrm policy add {selector} priority {_PRIORITY} "
-                f"tmpl {'' if self.carriage.transport else ends}proto {protocol} "
-                f"reqid {_REQUEST} mode {self._mode()}"
-            )
-
-        for selector in self._let_in(node, peer):
-            yield f"xfrm policy add {selector} priority {_FIRST} action allow"
-
-    def _let_in(self, node: Node, peer: Node) -> Iterator[str]:
-        """In transport mode ESP in UDP has the inner addresses, and the inbound policy would
-        require ESP for it as well. By number: /etc/protocols may be missing."""
-        if self.carriage.transport and self.carriage.in_udp:
-            ends = f"src {self.inner(peer).ip}/32 dst {self.inner(node).ip}/32"
-            yield f"{ends} proto {esp.UDP} dport {esp.NAT_PORT} dir in"
-
-    def _selectors(self, node: Node, peer: Node) -> Iterator[tuple[str, tuple[Node, Node]]]:
-        yield self._selector(node, peer, "out"), (node, peer)
-        yield self._selector(peer, node, "in"), (peer, node)
-
-    def _routes(self, node: Node, peer: Node, what: str) -> Iterator[str]:
-        """In tunnel mode a policy selects packets only if a route sends them to the underlay."""
-        if self.carriage.transport or self.carriage.route:
-            return
-        printed = ipsec_inner.ip(node, "route", "get", str(underlay_address(peer))).stdout
-        via = re.search(r" via \S+", printed)
-        yield (
-            f"route {what} {self.inner(peer).ip}/32{via[0] if via else ''} "
-            f"dev {node.underlay.device} src {self.inner(node).ip}"
-        )
-
-    def _removals(self, node: Node, peer: Node) -> Iterator[str]:
-        for selector, _ in self._selectors(node, peer):
-            yield f"xfrm policy delete {selector}"
-        for selector in self._let_in(node, peer):
-            yield f"xfrm policy delete {selector}"
-        for sender, receiver in ((node, peer), (peer, node)):
-            yield f"xfrm state delete {self._identity(sender, receiver)}"
-        yield from self._routes(node, peer, "delete")
-
     # -- what the proof needs ----------------------------------------------------------------------
 
     def interface(self, node: Node) -> str:
@@ -277,12 +183,3 @@ class Xfrm(TunnelVpn):
 
     def outer_length(self, inner_length: int) -> int | None:
         return self.carriage.outer_length(inner_length)
-
-
-def _words(algorithm: Algorithm, key: str) -> str:
-    icv = "" if algorithm.icv_bits is None else f" {algorithm.icv_bits}"
-    return f'{algorithm.use} "{algorithm.name}" {f"0x{key}" if key else chr(34) * 2}{icv}'
-
-
-def _batch(commands: Iterable[str]) -> str:
-    return "".join(f"{command}\n" for command in commands)

@@ -15,6 +15,7 @@ https://openvpn.github.io/openvpn-rfc/openvpn-wire-protocol.html, crypto.c for C
 
 from __future__ import annotations
 
+import re
 from enum import Enum, IntEnum
 
 from culvert.vpns.authoring import OuterMessage, OuterPacket
@@ -71,16 +72,14 @@ class Framing(Enum):
     CLEAR_STATIC_KEY = "no cipher, with a static key"
 
 
-def udp_length(framing: Framing, inner_length: int) -> int:
-    """Length in bytes of the outer IP packet for an inner one, over UDP."""
-    return _IP_UDP + _wrapped(framing, inner_length)
-
-
-def fragment_length(framing: Framing, inner_length: int, most: int) -> int | None:
-    """The same with --fragment, whose header is in every packet; None if it splits the inner packet
-    because the datagram would exceed ``most`` bytes."""
-    length = udp_length(framing, _FRAGMENT_HEADER + inner_length)
-    return length if length - _IP_UDP <= most else None
+def udp_length(framing: Framing, inner_length: int, fragment: int | None = None) -> int | None:
+    """Length in bytes of the outer IP packet for an inner one, over UDP. With --fragment each has
+    its header; None if it splits the inner packet because the datagram would exceed ``fragment``
+    bytes."""
+    if fragment is None:
+        return _IP_UDP + _wrapped(framing, inner_length)
+    datagram = _wrapped(framing, _FRAGMENT_HEADER + inner_length)
+    return _IP_UDP + datagram if datagram <= fragment else None
 
 
 def messages(*, static_key: bool) -> tuple[OuterMessage, ...]:
@@ -117,6 +116,12 @@ def is_control(packet: OuterPacket) -> bool:
         return False
     opcode = head[0] >> 3
     return opcode in set(Opcode) - {Opcode.DATA_V1, Opcode.DATA_V2}
+
+
+def negotiated(framing: Framing, client_log: str) -> Framing:
+    """The negotiated framing: from 2.7 on, epoch keys with AEAD, as the server's reply states."""
+    epoch = re.search(r"PUSH_REPLY,.*\baead-epoch\b", client_log)
+    return Framing.AEAD_EPOCH if epoch and framing is Framing.AEAD else framing
 
 
 def _wrapped(framing: Framing, inner_length: int) -> int:

@@ -1,14 +1,28 @@
-"""The installed OpenVPN programs, their versions, and the kernel's module that they use."""
+"""The installed OpenVPN programs, their versions, the kernel's module that they use, and what a
+machine lacks for a choice of variant and options."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import PurePath
 
 from culvert.errors import CulvertError
-from culvert.vpns.authoring import Host, VpnError, package_version
-from culvert.vpns.openvpn.config import Dialect
+from culvert.vpns.authoring import (
+    Host,
+    Missing,
+    NotPossible,
+    VpnError,
+    missing_tun,
+    package_version,
+)
+from culvert.vpns.openvpn import settings
+from culvert.vpns.openvpn.choice import PSK, RENEG, Choice
+from culvert.vpns.openvpn.config import Dialect, Transport
+
+_NAME = "openvpn"
+INSTALL = f"culvert install {_NAME}"
 
 _OWN = re.compile(r"OpenVPN ((\d+)\.(\d+)\S*)")
 _LIBRARY = re.compile(r"library versions: ([^,\n]+)")
@@ -40,6 +54,14 @@ def find(host: Host, *, offloaded: bool) -> str | None:
     kind = kernel_kind(host) or IN_TREE
     found = [path for path in map(host.find, ("openvpn", BESIDE)) if path is not None]
     return next((path for path in found if drives(host, path, kind)), None)
+
+
+def require(vpn: str, host: Host, *, offloaded: bool) -> str:
+    """The program for a VPN; raises NotPossible if it is missing."""
+    program = find(host, offloaded=offloaded)
+    if program is None:
+        raise NotPossible(vpn, "openvpn is missing", INSTALL)
+    return program
 
 
 def drives(host: Host, program: str, kind: str) -> bool:
@@ -84,3 +106,56 @@ def _printed(host: Host, program: str) -> tuple[re.Match[str], str]:
             program, "does not print its version as OpenVPN does", "install OpenVPN 2.6 or 2.7"
         )
     return own, printed
+
+
+def missing_parts(host: Host, choice: Choice) -> Iterator[Missing]:
+    """The program, /dev/net/tun or the kernel's module, and what the options need."""
+    program = find(host, offloaded=choice.offloaded)
+    yield from _kernel(host, program) if choice.offloaded else _user_space(host, program)
+    udp = choice.transport is Transport.UDP
+    for what, option in settings.refused(choice.options, udp=udp, offloaded=choice.offloaded):
+        yield Missing(what, f"drop the option {option}, or correct it")
+    if choice.static_key:
+        yield from _static_key(host, choice, program)
+
+
+def _user_space(host: Host, program: str | None) -> Iterator[Missing]:
+    if program is None:
+        yield Missing.to_install("openvpn", _NAME)
+    yield from missing_tun(host)
+
+
+def _kernel(host: Host, program: str | None) -> Iterator[Missing]:
+    kind = kernel_kind(host)
+    if kind is None:
+        remedy = (
+            "modprobe ovpn (Linux 6.16 or later, CONFIG_OVPN), or openvpn-dco-dkms for "
+            "OpenVPN 2.6, or use culvert run --lab vm"
+        )
+        yield Missing(f"kernel feature {IN_TREE}", remedy)
+    if program is None and kind == OUT_OF_TREE:
+        yield Missing(f"an OpenVPN 2.6, which uses {kind}", "put one on PATH")
+    elif program is None:
+        what = f"an OpenVPN of 2.7 or later, which uses {IN_TREE}"
+        yield Missing.to_install(what, _NAME)
+
+
+def _static_key(host: Host, choice: Choice, program: str | None) -> Iterator[Missing]:
+    if choice.offloaded:
+        yield Missing("static keys in the kernel", f"drop the option {PSK}")
+        return
+    if choice.cipher.aead:
+        yield Missing(
+            f"{choice.cipher.value} with a static key, which OpenVPN does not support",
+            f"drop the option {PSK}, or use openvpn/aes-256-cbc+{PSK}",
+        )
+    if choice.renegotiates:
+        what = "renegotiation with a static key, which OpenVPN does not support"
+        yield Missing(what, f"drop the option {RENEG}, or {PSK}")
+    if program is not None and dialect(host, program).dropped_static_keys:
+        yield Missing(
+            "an OpenVPN with static keys, which 2.8 dropped",
+            f"drop the option {PSK}, or install OpenVPN 2.6 or 2.7",
+        )
+    if host.find("ping") is None:
+        yield Missing.to_install("ping", _NAME)

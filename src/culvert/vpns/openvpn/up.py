@@ -18,10 +18,15 @@ from culvert.vpns.authoring import (
     wait_for_ping,
 )
 from culvert.vpns.openvpn.management import SOCKET_PATH_MAX, Management, ManagementState
+from culvert.waiting import wait_until
 
 _STATE_WAIT_S = 0.02
 """Time to wait for the next state before checking whether the program still runs."""
 _DROPPED = "SIGUSR1"
+_LISTENS = re.compile(r"UDPv4 link remote:|Listening for incoming TCP connection")
+_KEYS = re.compile(r"Control Channel: TLS")
+_REPLAY_GUARD_S = 1.2
+"""Packet numbers of a static key begin with the second of the start (openvpn's packet_id.h)."""
 _DATA_KEYS = re.compile(r"Data Channel: cipher")
 
 
@@ -52,6 +57,12 @@ class Arrival:
                 what,
                 evidence=lambda: f"its state is {management.latest}; {self._server_log()}",
             )
+
+    def listens(self, node: Node, process: Process) -> None:
+        """Wait until it listens. With a static key it reports that it is connected only after the
+        client's first packet."""
+        what = f"openvpn on node {node.name} listened"
+        self.vpn.await_fact(lambda: _LISTENS.search(process.log_text()), process, what)
 
     def held(self, node: Node, process: Process) -> None:
         """Have a client close its connection, and wait until it holds before it opens another."""
@@ -93,6 +104,16 @@ class Arrival:
         what = "both ends had the keys of the data channel"
         self.vpn.await_fact(both, client, what, evidence=self._server_log)
 
+    def rekeyed(self, node: Node, client: Process) -> None:
+        """Wait until a client has renewed its keys."""
+
+        def agreed() -> int:
+            return len(_KEYS.findall(client.log_text()))
+
+        before, what = agreed(), f"node {node.name} renewed its keys"
+        most_s = self.vpn.rekey_deadline_s
+        self.vpn.await_fact(lambda: agreed() > before, client, what, deadline_s=most_s)
+
     def answered(self, source: Node, process: Process, peer: IPv4Address) -> None:
         """Wait until a ping through the tunnel is answered."""
 
@@ -119,6 +140,15 @@ class Arrival:
     def _server_log(self) -> str:
         ended = "".join(_end(process) for process in self.servers)
         return f"the server's log ends: {ended}" if ended else "the server's log is empty"
+
+
+def await_next_second(clients: Sequence[Process]) -> None:
+    """Wait until the second of the clients' start has passed."""
+    wait_until(
+        lambda: all(client.age_s() > _REPLAY_GUARD_S for client in clients),
+        what="the second of the client's start had passed",
+        deadline_s=2 * _REPLAY_GUARD_S,
+    )
 
 
 def socket_of(node: Node) -> Path:

@@ -8,12 +8,9 @@ option +route requests one: policies select packets by their inner addresses.
 from __future__ import annotations
 
 import math
-import secrets
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from ipaddress import IPv4Interface
-from typing import ClassVar
 
 from culvert.vpns.authoring import (
     DataPath,
@@ -28,46 +25,19 @@ from culvert.vpns.authoring import (
     TunnelVpn,
     Variant,
     VpnError,
-    underlay_address,
 )
 from culvert.vpns.ipsec import esp
 from culvert.vpns.ipsec import inner as ipsec_inner
 from culvert.vpns.ipsec import transforms as ipsec
-from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage, Transform
-from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.strongswan import charon as strongswan_charon
-from culvert.vpns.strongswan import config as strongswan_config
+from culvert.vpns.strongswan import files
+from culvert.vpns.strongswan import variants as known
 from culvert.vpns.strongswan.charon import Charon
-from culvert.vpns.strongswan.config import CONNECTION, IKE_PROPOSAL, IkeConnection, IkeEnd, Upkeep
+from culvert.vpns.strongswan.config import CONNECTION
+from culvert.vpns.strongswan.variants import Choice
 
 DEVICE = "ipsec0"
 """The tun device of kernel-libipsec."""
-_KEY_BYTES = 32
-_CERT = "cert"
-_KERNEL = "kernel"
-_DPD = "dpd"
-_MOBIKE = "mobike"
-
-_ROUTE = "route"
-_TRANSPORT = "transport"
-_ENCAP = "encap"
-_OF_THE_KERNEL = (_ROUTE, _TRANSPORT, _ENCAP)
-
-_FACTS = {
-    "key exchange": f"IKEv2, {IKE_PROPOSAL}",
-    "perfect forward secrecy": "none for the first child SA, whose keys come from the IKE SA",
-    "initiation": "start of charon, swanctl --load-all, swanctl --initiate",
-    "interface": "in user space ipsec0 with the plugin's MTU of 1400",
-    "rekeying": "off",
-    "dead peer detection": "off",
-    "MOBIKE": "off",
-    "cookies": "off",
-    "retransmission": "default (first after 4 s)",
-}
-
-
-def _variant(name: str, transform: Transform) -> Variant:
-    return ipsec.variant(name, {"proposal": transform.proposal, **_FACTS})
 
 
 class StrongSwan(TunnelVpn):
@@ -75,74 +45,31 @@ class StrongSwan(TunnelVpn):
 
     name = "strongswan"
     summary = "IPsec by strongSwan, in user space; +kernel: by the kernel's ESP"
-    variants = tuple(_variant(name, transform) for name, transform in TRANSFORMS.items())
-    options: ClassVar[Mapping[str, str]] = {
-        _CERT: "Ed25519 certificates instead of a pre-shared key",
-        _KERNEL: "ESP or AH by the kernel instead of kernel-libipsec",
-        _ROUTE: "an xfrm interface and a route instead of policies that select packets (+kernel)",
-        _TRANSPORT: "transport mode instead of tunnel mode (+kernel)",
-        _ENCAP: "ESP in UDP, even without a NAT (+kernel; always in user space)",
-        _DPD: f"dead peer detection, after {strongswan_config.DPD_S} s of silence",
-        _MOBIKE: "MOBIKE: the initiator's address may change",
-    }
-    listed_with = (_KERNEL,)
+    variants = known.VARIANTS
+    options = known.OPTIONS
+    listed_with = (known.KERNEL,)
     tables = frozenset({"220"})
     role = "strongswan"
     capabilities = strongswan_charon.CAPABILITIES
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
-        self.certificates = _CERT in options
-        self.in_kernel = _KERNEL in options
+        self.choice = Choice.of(variant.name, options)
+        self.carriage, self.in_kernel = self.choice.carriage, self.choice.in_kernel
         self.cpu_attributable = not self.in_kernel
-        self.carriage = Carriage(
-            TRANSFORMS[variant.name],
-            transport=_TRANSPORT in options,
-            route=_ROUTE in options,
-            in_udp=_ENCAP in options or not self.in_kernel,
-        )
-        self.upkeep = Upkeep(dead_peer_detection=_DPD in options, mobike=_MOBIKE in options)
-        self.variant = replace(variant, facts={**variant.facts, **self._chosen_facts()})
-
-    def _chosen_facts(self) -> dict[str, str]:
-        facts = {
-            "authentication": "Ed25519 certificates" if self.certificates else "pre-shared key"
-        }
-        if self.in_kernel:
-            facts["mode"] = "transport" if self.carriage.transport else "tunnel"
-            facts["interface"] = (
-                "an xfrm interface" if self.carriage.route else "none: policies select packets"
-            )
-            facts["CPU accounting"] = "the kernel encrypts in softirq and in the sender's own time"
-        if self.upkeep.dead_peer_detection:
-            each, times = strongswan_config.DPD_RETRANSMIT_S, strongswan_config.DPD_RETRANSMISSIONS
-            facts["dead peer detection"] = (
-                f"after {strongswan_config.DPD_S} s; restart then, and when the peer closes"
-            )
-            facts["retransmission"] = f"every {each} s, {times} times"
-        if self.upkeep.mobike:
-            facts["MOBIKE"] = "on"
-        return facts
+        self.variant = replace(variant, facts={**variant.facts, **self.choice.facts()})
 
     # -- requirements ------------------------------------------------------------------------------
 
     def missing(self, host: Host) -> list[Missing]:
         """The programs; in user space the plugin and /dev/net/tun as well."""
         missing = list(strongswan_charon.missing_programs(host))
+        missing += self.choice.contradictions()
         if self.in_kernel:
-            missing += self.carriage.contradictions()
             missing += self.carriage.missing_from_kernel(host)
         else:
-            missing += self._only_in_the_kernel()
             missing += strongswan_charon.missing_in_user_space(host)
         return missing
-
-    def _only_in_the_kernel(self) -> Iterator[Missing]:
-        for option in _OF_THE_KERNEL:
-            if option in self.chosen:
-                yield Missing(f"+{option} in user space", f"add +{_KERNEL}, or leave it out")
-        if not self.carriage.transform.encrypts:
-            yield Missing(f"{self.variant.name} in user space", f"add +{_KERNEL}")
 
     def version(self, host: Host) -> str:
         """Versions of strongSwan, of its package if there is one, and of the kernel if it
@@ -158,41 +85,7 @@ class StrongSwan(TunnelVpn):
             raise NotPossible(self.id, f"{part.what} is missing", part.remedy)
         if self.carriage.transport:
             ipsec_inner.require_pair(self.id, self.lab)
-        daemon = strongswan_config.daemon_config(in_kernel=self.in_kernel, upkeep=self.upkeep)
-        authority = Authority(KeyKind.ED25519) if self.certificates else None
-        keys = {source.name: self._shared_key() for source in self.sources}
-        for node in (*self.sources, self.target):
-            initiates = node.name != self.target.name
-            connections = [
-                IkeConnection(
-                    # An initiator has only one connection, under a fixed name.
-                    CONNECTION if initiates else f"{CONNECTION}-{peer.name}",
-                    self._end_of(node),
-                    self._end_of(peer),
-                    initiates,
-                    keys[node.name if initiates else peer.name],
-                    "own.pem",
-                )
-                for peer in self.peers(node)
-            ]
-            text = strongswan_config.connections_config(self.carriage, connections, self.upkeep)
-            node.write("strongswan/strongswan.conf", daemon)
-            node.write("strongswan/swanctl.conf", text, secret=True)
-            if authority is not None:
-                own = authority.issue(
-                    node.name, CertificateUsage.CLIENT if initiates else CertificateUsage.SERVER
-                )
-                node.write("strongswan/x509ca/authority.pem", authority.certificate)
-                node.write("strongswan/x509/own.pem", own.certificate)
-                node.write("strongswan/private/own.pem", own.key, secret=True)
-
-    def _shared_key(self) -> str | None:
-        return None if self.certificates else secrets.token_hex(_KEY_BYTES)
-
-    def _end_of(self, node: Node) -> IkeEnd:
-        inner = self.inner(node).ip
-        outer = inner if self.carriage.transport else underlay_address(node)
-        return IkeEnd(node.name, outer, inner)
+        files.write_all(self, self.choice)
 
     def listen(self, target: Node) -> None:
         """Start the responder; ready when it has loaded its connections."""

@@ -1,0 +1,75 @@
+"""Keys and configuration files on the nodes of an OpenVPN."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from culvert.vpns.authoring import Node, TunnelVpn, underlay_address
+from culvert.vpns.openvpn import config
+from culvert.vpns.openvpn.choice import Choice
+from culvert.vpns.openvpn.config import CertificateFiles, Dialect, Tunnel, TunnelEnds
+from culvert.vpns.openvpn.up import socket_of
+from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
+
+CONFIG = "openvpn/config"
+
+
+def write_all(vpn: TunnelVpn, choice: Choice, dialect: Dialect, device: str, port: int) -> None:
+    """Of the server, which is the VPN's target, and of its clients."""
+
+    def tunnel(client: Node) -> Tunnel:
+        return Tunnel(
+            choice.cipher,
+            choice.transport,
+            dialect,
+            TunnelEnds(
+                underlay_address(vpn.target),
+                vpn.inner(client),
+                vpn.inner(vpn.target),
+                vpn.inner_ipv6(client),
+                vpn.inner_ipv6(vpn.target),
+            ),
+            keepalive=choice.keepalive,
+            renegotiates=choice.renegotiates,
+            offloaded=choice.offloaded,
+            settings=choice.settings,
+            device=device,
+            port=port,
+        )
+
+    write = _write_static_key if choice.static_key else _write_certificates
+    write(vpn.target, [(client, tunnel(client)) for client in vpn.sources])
+
+
+def _write_certificates(server: Node, clients: Sequence[tuple[Node, Tunnel]]) -> None:
+    authority = Authority(KeyKind.SECP384R1)
+    own = _write_credential(server, authority, CertificateUsage.SERVER)
+    for client, tunnel in clients:
+        entry = server.write(f"openvpn/clients/{client.name}", config.client_entry(tunnel))
+        files = _write_credential(client, authority, CertificateUsage.CLIENT)
+        text = config.client_config(tunnel, files, server.name, socket_of(client))
+        client.write(CONFIG, text)
+    text = config.server_config(tunnel, own, entry.parent, socket_of(server))
+    server.write(CONFIG, text)
+
+
+def _write_static_key(server: Node, clients: Sequence[tuple[Node, Tunnel]]) -> None:
+    ((client, tunnel),) = clients
+    key = config.new_static_key()
+    for node, make in (
+        (client, config.static_client_config),
+        (server, config.static_server_config),
+    ):
+        path = node.write("openvpn/static.key", key, secret=True)
+        node.write(CONFIG, make(tunnel, path, socket_of(node)))
+
+
+def _write_credential(
+    node: Node, authority: Authority, usage: CertificateUsage
+) -> CertificateFiles:
+    credential = authority.issue(node.name, usage)
+    both = credential.certificate + credential.key
+    return CertificateFiles(
+        authority=node.write("openvpn/ca.crt", authority.certificate),
+        identity=node.write("openvpn/identity.pem", both, secret=True),
+    )

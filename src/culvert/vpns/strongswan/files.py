@@ -1,0 +1,54 @@
+"""Configuration, keys and certificates on the nodes of a strongSwan."""
+
+from __future__ import annotations
+
+import secrets
+
+from culvert.vpns.authoring import Node, TunnelVpn, underlay_address
+from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
+from culvert.vpns.strongswan import config
+from culvert.vpns.strongswan.config import CONNECTION, IkeConnection, IkeEnd
+from culvert.vpns.strongswan.variants import Choice
+
+_KEY_BYTES = 32
+
+
+def write_all(vpn: TunnelVpn, choice: Choice) -> None:
+    """The daemon's configuration, connections, and keys for each node."""
+    daemon = config.daemon_config(in_kernel=choice.in_kernel, upkeep=choice.upkeep)
+    authority = Authority(KeyKind.ED25519) if choice.certificates else None
+    keys = {source.name: None if authority else _shared_key() for source in vpn.sources}
+    for node in (*vpn.sources, vpn.target):
+        initiates = node.name != vpn.target.name
+        connections = [
+            IkeConnection(
+                # An initiator has only one connection, under a fixed name.
+                CONNECTION if initiates else f"{CONNECTION}-{peer.name}",
+                _end_of(vpn, choice, node),
+                _end_of(vpn, choice, peer),
+                initiates,
+                keys[node.name if initiates else peer.name],
+                "own.pem",
+            )
+            for peer in vpn.peers(node)
+        ]
+        text = config.connections_config(choice.carriage, connections, choice.upkeep)
+        node.write("strongswan/strongswan.conf", daemon)
+        node.write("strongswan/swanctl.conf", text, secret=True)
+        if authority is not None:
+            own = authority.issue(
+                node.name, CertificateUsage.CLIENT if initiates else CertificateUsage.SERVER
+            )
+            node.write("strongswan/x509ca/authority.pem", authority.certificate)
+            node.write("strongswan/x509/own.pem", own.certificate)
+            node.write("strongswan/private/own.pem", own.key, secret=True)
+
+
+def _shared_key() -> str:
+    return secrets.token_hex(_KEY_BYTES)
+
+
+def _end_of(vpn: TunnelVpn, choice: Choice, node: Node) -> IkeEnd:
+    inner = vpn.inner(node).ip
+    outer = inner if choice.carriage.transport else underlay_address(node)
+    return IkeEnd(node.name, outer, inner)
