@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from culvert.measurements.rtt.rtt import Rtt, RttParameters
 from culvert.measurements.rtt.schedule import Sampling
-from culvert.probe.results.times import SHARES
+from culvert.probe.results.base import SHARES
 from culvert.proof.limits import GENERATOR
 from culvert.results import Status
 from culvert.trial.outcome import Outcome

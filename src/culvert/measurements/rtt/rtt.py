@@ -24,7 +24,7 @@ from culvert.measurements.streams.packet import ICMP_HEADERS, SMALLEST, TCP_HEAD
 from culvert.measurements.streams.tcp_echo import transaction_traffic
 from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results import Responded, RttResult, TcpInfo, parse
-from culvert.probe.results.times import SHARES
+from culvert.probe.results.base import SHARES
 from culvert.proof.limits import GENERATOR
 from culvert.results import Histogram, Label, Metric, measured
 from culvert.trial.check import Check

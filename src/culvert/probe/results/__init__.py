@@ -3,90 +3,44 @@
 Units are in the names; docs/probe-protocol.md is the reference.
 """
 
-from culvert.probe.results.accounting import (
-    Accounted,
-    CpuTimes,
-    DeviceUse,
-    KernelThreadUse,
-    ProcessUse,
-    QueueUse,
-    ThreadUse,
-    TimeUse,
-    UdpUse,
-)
-from culvert.probe.results.base import Result, parse
-from culvert.probe.results.capture import (
-    Captured,
-    Count,
-    Doubtful,
-    Others,
-    Randomness,
-    RecordedPacket,
-    TwoWay,
-)
+from culvert.probe.results.accounting import Accounted, CpuTimes, DeviceUse, ProcessUse
+from culvert.probe.results.base import Result, Times, parse
+from culvert.probe.results.capture import Captured, Doubtful, RecordedPacket, TwoWay
 from culvert.probe.results.echo import EchoOnce, EchoResult, FirstAnswer, Floor, RttResult
 from culvert.probe.results.tcp import (
-    BytesInterval,
+    Responded,
     TcpInfo,
     TcpSource,
     TcpSourceInterval,
-    TcpStreamSent,
-    TcpStreamSunk,
     TcpSunk,
+    Transacted,
 )
-from culvert.probe.results.times import Times
-from culvert.probe.results.transactions import Responded, Transacted
-from culvert.probe.results.udp import (
-    DelayVariation,
-    InterPacketVariation,
-    LossRuns,
-    OneWayDelay,
-    Reordering,
-    UdpInterval,
-    UdpSource,
-    UdpSunk,
-)
+from culvert.probe.results.udp import UdpInterval, UdpSource, UdpSunk
 
 __all__ = [
     "Accounted",
-    "BytesInterval",
     "Captured",
-    "Count",
     "CpuTimes",
-    "DelayVariation",
     "DeviceUse",
     "Doubtful",
     "EchoOnce",
     "EchoResult",
     "FirstAnswer",
     "Floor",
-    "InterPacketVariation",
-    "KernelThreadUse",
-    "LossRuns",
-    "OneWayDelay",
-    "Others",
     "ProcessUse",
-    "QueueUse",
-    "Randomness",
     "RecordedPacket",
-    "Reordering",
     "Responded",
     "Result",
     "RttResult",
     "TcpInfo",
     "TcpSource",
     "TcpSourceInterval",
-    "TcpStreamSent",
-    "TcpStreamSunk",
     "TcpSunk",
-    "ThreadUse",
-    "TimeUse",
     "Times",
     "Transacted",
     "TwoWay",
     "UdpInterval",
     "UdpSource",
     "UdpSunk",
-    "UdpUse",
     "parse",
 ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from culvert.probe.results.base import Result
 from culvert.probe.results.capture import TwoWay
 from culvert.probe.results.interference import Interference
@@ -22,14 +20,6 @@ class CpuTimes(Result):
     irq_s: float = 0.0
     softirq_s: float = 0.0
     steal_s: float = 0.0
-    idle_s: float = 0.0
-
-
-class IdleClock(StrEnum):
-    """Where the kernel's idle times were read: shown in 10 ms, or in ns."""
-
-    STAT = "stat"
-    TIMER_LIST = "timer_list"
 
 
 class BusyCpu(Result):
@@ -43,7 +33,6 @@ class BusyCpu(Result):
 class BusyTime(Result):
     """Elapsed less idle time, stolen time included."""
 
-    clock: IdleClock
     cpus: list[BusyCpu]
 
 
@@ -61,11 +50,9 @@ class Disturbance(Result):
 
 
 class TimeUse(Result):
-    """Time on a CPU: ``run_ns`` by the scheduler's clock, its parts by the kernel's ticks."""
+    """Time on a CPU, by the scheduler's clock."""
 
     run_ns: int
-    user_s: float = 0.0
-    system_s: float = 0.0
 
 
 class ThreadUse(TimeUse):
@@ -73,8 +60,6 @@ class ThreadUse(TimeUse):
 
     tid: int
     name: str
-    voluntary: int = 0
-    involuntary: int = 0
 
 
 class ProcessUse(Result):
@@ -91,12 +76,9 @@ class ProcessUse(Result):
     """CPU time of children that ended meanwhile: all that they ever used."""
     used_before_ns: int | None = None
     """Only of a process that has died: what it had used at the start."""
-    user_s: float | None = None
-    system_s: float | None = None
     voluntary: int | None = None
     involuntary: int | None = None
     vm_hwm_bytes: int | None = None
-    died: bool = False
     threads: list[ThreadUse] = []
 
 
@@ -111,7 +93,6 @@ class KernelThreadUse(Result):
 class QueueUse(Result):
     """What a qdisc dropped."""
 
-    kind: str
     root: bool
     drops: int
 
@@ -126,8 +107,6 @@ class DeviceUse(Result):
     tx_bytes: int
     rx_dropped: int = 0
     tx_dropped: int = 0
-    rx_errors: int = 0
-    tx_errors: int = 0
     qdiscs: list[QueueUse] = []
     unsure_tx_bytes: int = 0
     """IP bytes that were sent at one of the ends of the time, and may be subtracted wrongly."""
@@ -155,7 +134,6 @@ class DeviceUse(Result):
 class UdpUse(Result):
     """The namespace's UDP counters (/proc/net/snmp)."""
 
-    in_errors: int = 0
     rcvbuf_errors: int = 0
     sndbuf_errors: int = 0
 

@@ -60,11 +60,9 @@ class Doubtful(Result):
 
 
 class Searched(Result):
-    """A search for the canary in all packets of a link; a super-packet is one. ``least_bytes`` of
-    the canary in a row are found at any place of a packet of 1,500 bytes."""
+    """A search for the canary in all packets of a link; a super-packet is one."""
 
     packets: int
-    least_bytes: int
 
 
 class Captured(Result):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from culvert.probe.results.base import Result
+from culvert.probe.results.base import Result, Times
 from culvert.probe.results.tcp import TcpInfo
-from culvert.probe.results.times import Times
 
 
 class RttResult(Times):
@@ -24,7 +23,6 @@ class RttResult(Times):
     """Time since the actual sending of the probe, not since it was due: the time that ping
     reports."""
     schedule_error_p99_ns: int | None = None
-    timestamps: str = "user"
     tcp_info: TcpInfo | None = None
     """TCP_INFO at the end, for TCP."""
 

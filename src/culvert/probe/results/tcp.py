@@ -1,8 +1,8 @@
-"""TCP sources and sinks."""
+"""TCP sources, sinks and responders."""
 
 from __future__ import annotations
 
-from culvert.probe.results.base import Result
+from culvert.probe.results.base import Result, Times
 
 
 class TcpInfo(Result):
@@ -12,16 +12,10 @@ class TcpInfo(Result):
     segs_in: int = 0
     total_retrans: int = 0
     """Retransmitted segments."""
-    data_segs_out: int = 0
     bytes_sent: int = 0
-    bytes_acked: int = 0
-    bytes_retrans: int = 0
     bytes_received: int = 0
     snd_mss: int = 0
     """Largest payload of a segment, options deducted."""
-    advmss: int = 0
-    """The MSS that this end announced in its SYN."""
-    pmtu: int = 0
 
 
 class TcpSourceInterval(Result):
@@ -46,8 +40,6 @@ class TcpStreamSent(Result):
 class TcpSource(Result):
     """Result of ``tcp_source``."""
 
-    bytes_written: int
-    seconds: float
     congestion_control: str
     mss: int
     retransmits: int
@@ -87,3 +79,28 @@ class TcpSunk(Result):
     intervals: list[BytesInterval] = []
     tcp_info: TcpInfo | None = None
     streams: list[TcpStreamSunk] = []
+
+
+class Transacted(Times):
+    """Result of ``tcp_rr`` and ``tcp_crr``; its own times are those of transactions."""
+
+    transactions: int
+    per_second: float
+    errors: dict[str, int] = {}
+    """By name of the error."""
+    connect: Times | None = None
+    tcp_info: TcpInfo | None = None
+    """Of all connections together; None of none."""
+
+    @property
+    def failed(self) -> int:
+        """Transactions without a response."""
+        return sum(self.errors.values())
+
+
+class Responded(Result):
+    """Result of ``tcp_responder``."""
+
+    connections: int
+    tcp_info: TcpInfo | None = None
+    """Of all connections together; None of none."""

@@ -104,7 +104,6 @@ class UdpSunk(Result):
     duplicate_bytes: int = 0
     reordered: int = 0
     corrupt: int = 0
-    strangers: int = 0
     socket_drops: int | None = None
     """None if the kernel does not report it."""
     one_way: OneWayDelay | None = None
