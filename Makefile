@@ -28,6 +28,7 @@ WORKERS := --numprocesses 3 --dist loadgroup --no-loadscope-reorder --max-worker
 
 # The VPNs of the tests; all others (innernet, wesher, those of vendors) are tested where they are installed.
 VPNS := wireguard openvpn strongswan
+OTHERS := fastd tinc ssh vpncloud
 MESHES := nebula headscale
 
 # To build a guest kernel from source, libFuzzer, the ways to become root on a host, and what packs and signs.
@@ -161,8 +162,8 @@ clean:
 	  $(APT_GET) install --yes --no-install-recommends chromium >/dev/null; } \
 	  || echo "no chromium to be had: the tests that look at the report in a browser are skipped"
 	$(SUDO) $(CULVERT) install $(VPNS)
-	$(SUDO) $(CULVERT) install $(MESHES) \
-	  || echo "not every mesh VPN could be installed: the tests of the others are skipped"
+	$(SUDO) $(CULVERT) install $(OTHERS) $(MESHES) \
+	  || echo "not every VPN could be installed: the tests of the others are skipped"
 	$(call install-packages,$(TEST_APT))
 	@command -v sshd >/dev/null || [ -x /usr/sbin/sshd ] || { $(call without-services,openssh-server); } \
 	  || echo "no sshd to be had: the tests of the lab hosts are skipped"

@@ -18,6 +18,7 @@ class Capability(IntEnum):
     NET_RAW = 13
     IPC_LOCK = 14
     SYS_MODULE = 16
+    SYS_CHROOT = 18
     SYS_ADMIN = 21
     BPF = 39
 

@@ -135,13 +135,16 @@ class TunProgram(TunDevice, TunnelVpn):
 
     program: ClassVar[str]
     """Its name; ``programs`` are others that it needs."""
+    server_program: ClassVar[str] = ""
+    """The responder's, if it runs another one."""
     configures_device: ClassVar[bool] = True
     """Whether the program gives its device the address and the MTU, and sets it up; otherwise
     Culvert does, once the device is there."""
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
-        self.programs = (self.program, *self.programs)
+        both = filter(None, (self.program, self.server_program))
+        self.programs = (*both, *self.programs)
 
     @abstractmethod
     def arguments(self, node: Node) -> Sequence[str]:
@@ -160,9 +163,11 @@ class TunProgram(TunDevice, TunnelVpn):
 
     def start(self, node: Node) -> Process:
         """Start the program on a node and wait for its device."""
-        process = self.launch(node, self.program, *self.arguments(node))
+        responds = node.name == self.target.name
+        program = (responds and self.server_program) or self.program
+        process = self.launch(node, program, *self.arguments(node))
         if not self.configures_device:
-            what = f"{self.program} on node {node.name} made {self.device}"
+            what = f"{program} on node {node.name} made {self.device}"
             self.await_fact(lambda: node.link(self.device), process, what)
             self.set_up_device(node)
         wait_for_device(self.id, node, self.device, process, deadline_s=self.up_deadline_s)

@@ -1,0 +1,176 @@
+"""OpenSSH's tunnel (``ssh -w``): IP packets in one TCP connection.
+
+TCP inside is then carried by TCP: a loss outside delays all that follows, and both retransmit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from socket import IPPROTO_TCP
+from typing import ClassVar
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
+
+from culvert.vpns.authoring import (
+    TUNNEL,
+    Capability,
+    DataCipher,
+    Host,
+    Node,
+    OuterFlow,
+    OuterPacket,
+    Process,
+    TunProgram,
+    Variant,
+    listens,
+    package_version,
+    underlay_address,
+)
+
+_SERVER = "sshd"
+_PACKAGE = "openssh-server"
+_TOGETHER = ("unshare", "--pid", "--fork", "--kill-child")
+"""Each login has a process in a session of its own: in a PID namespace they end with sshd."""
+_KNOWN_AS = "culvert-target"
+_BANNER = b"SSH-2.0-"
+_KEY_EXCHANGE = frozenset({20, 21, 30, 31})
+"""Messages in clear before the new keys (RFC 4253, section 12; RFC 5656)."""
+_SERVER_CONFIGURATION = """\
+Port {port}
+ListenAddress {address}
+HostKey {folder}/host_key
+AuthorizedKeysFile {folder}/authorized_keys
+PidFile {folder}/pid
+PermitRootLogin prohibit-password
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+UsePAM no
+PermitTunnel point-to-point
+Ciphers {cipher}
+"""
+_CLIENT_CONFIGURATION = """\
+Host {address}
+  Port {port}
+  User root
+  IdentityFile {folder}/key
+  IdentitiesOnly yes
+  UserKnownHostsFile {folder}/known_hosts
+  HostKeyAlias {name}
+  StrictHostKeyChecking yes
+  BatchMode yes
+  ExitOnForwardFailure yes
+  Tunnel point-to-point
+  Ciphers {cipher}
+"""
+
+
+def _variant(name: str, cipher: str, data: DataCipher) -> Variant:
+    facts = {"cipher": cipher, "key exchange": "SSH 2, Ed25519", "transport": "TCP 22"}
+    return Variant(name, f"one TCP connection, {cipher}", facts, cipher=data)
+
+
+class Ssh(TunProgram):
+    """The target runs sshd for this tunnel alone; the source logs in as root by a key."""
+
+    name = "ssh"
+    summary = "OpenSSH's tunnel device (ssh -w), over TCP"
+    variants: ClassVar[tuple[Variant, ...]] = (
+        _variant("chacha20-poly1305", "chacha20-poly1305@openssh.com", DataCipher.CHACHA20),
+        _variant("aes128-gcm", "aes128-gcm@openssh.com", DataCipher.AES),
+    )
+    role = "ssh"
+    program = "ssh"
+    server_program = _SERVER
+    version_arguments = ("-V",)
+    capabilities = TUNNEL | {
+        Capability.SETUID,
+        Capability.SETGID,
+        Capability.SYS_CHROOT,
+        Capability.SYS_ADMIN,
+    }
+    configures_device = False
+    no_initiation = "the target has no device, and so no address to answer at, before the login"
+    device, port = "tun0", 22
+
+    def version(self, host: Host) -> str:
+        return package_version(host, _PACKAGE) or super().version(host)
+
+    def most_members(self) -> int | None:
+        return 2
+
+    def configure(self) -> None:
+        """A key for the server and one for the user, each known to the other end."""
+        source, target = self.sources[0], self.target
+        server, user = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
+        address, cipher = underlay_address(target), self.variant.facts["cipher"]
+        facts = {"port": self.port, "address": address, "cipher": cipher, "name": _KNOWN_AS}
+        target.write("ssh/host_key", _private(server), secret=True)
+        target.write("ssh/authorized_keys", _public(user))
+        text = _SERVER_CONFIGURATION.format(folder=target.directory / "ssh", **facts)
+        target.write("ssh/config", text)
+        source.write("ssh/key", _private(user), secret=True)
+        source.write("ssh/known_hosts", f"{_KNOWN_AS} {_public(server)}")
+        text = _CLIENT_CONFIGURATION.format(folder=source.directory / "ssh", **facts)
+        source.write("ssh/config", text)
+
+    def arguments(self, node: Node) -> Sequence[str]:
+        number = self.device.removeprefix("tun")
+        return [
+            "-F",
+            str(node.directory / "ssh/config"),
+            "-N",
+            "-w",
+            f"{number}:{number}",
+            str(underlay_address(self.target)),
+        ]
+
+    def listen(self, target: Node) -> None:
+        """Start sshd; its privilege separation needs an empty directory."""
+        target.run(["mkdir", "-p", "/run/sshd"])
+        argv = [self._require(target, _SERVER), "-D", "-e", "-f"]
+        config = str(target.directory / "ssh/config")
+        process = self.start_process(target, [*_TOGETHER, *argv, config], _SERVER)
+        what = f"node {target.name} listened at TCP port {self.port}"
+        self.await_fact(lambda: listens(target, process.pid, self.port), process, what)
+
+    def start(self, node: Node) -> Process:
+        """Start ssh; both ends have a device when it has logged in. That of an earlier login goes
+        when its sshd has noticed the end."""
+        (server,) = self.processes[self.target.name]
+        gone = f"{self.device} of the last login is gone from node {self.target.name}"
+        self.await_fact(lambda: self.target.link(self.device) is None, server, gone)
+        process = super().start(node)
+        made = f"{_SERVER} made {self.device} on node {self.target.name}"
+        self.await_fact(lambda: self.target.link(self.device), server, made)
+        self.set_up_device(self.target)
+        return process
+
+    @property
+    def outer_flow(self) -> OuterFlow | None:
+        return OuterFlow(IPPROTO_TCP, frozenset({self.port}))
+
+    def outer_length(self, inner_length: int) -> int | None:
+        """A stream has no packet for each packet."""
+        del inner_length
+        return None
+
+    def is_handshake(self, packet: OuterPacket) -> bool:
+        """The versions, and the key exchange that follows in clear: length 4, padding 1, type."""
+        payload = packet.payload
+        in_clear = payload[:2] == b"\0\0" and len(payload) > 5 and payload[5] in _KEY_EXCHANGE
+        return payload.startswith(_BANNER) or in_clear
+
+
+def _private(key: Ed25519PrivateKey) -> str:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
+
+
+def _public(key: Ed25519PrivateKey) -> str:
+    form = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+    return f"{form.decode()}\n"

@@ -1,0 +1,138 @@
+"""tinc 1.0: a mesh daemon with RSA keys; it negotiates over TCP and carries data over UDP.
+
+::
+
+    outer  IP 20 | UDP 8 | padded blocks of: number 4, frame 14, inner IP packet | digest 4
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from socket import IPPROTO_TCP, IPPROTO_UDP
+from typing import ClassVar
+
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
+
+from culvert.vpns.authoring import (
+    DataCipher,
+    Node,
+    OuterFlow,
+    OuterPacket,
+    TunProgram,
+    Variant,
+    listens,
+    underlay_address,
+)
+
+_PORT = 655
+_BLOCK = 16
+_DIGEST = 4
+_CONFIGURATION = """\
+Name = {name}
+Interface = {device}
+DeviceType = tun
+BindToAddress = {address}
+{connect}"""
+_HOST = """\
+Address = {address}
+Port = {port}
+Subnet = {inner}/32
+Cipher = {cipher}
+Digest = sha256
+PMTUDiscovery = no
+{key}"""
+
+
+def _variant(name: str, summary: str) -> Variant:
+    exchange = "RSA 2048, its own protocol over TCP"
+    facts = {"cipher": name, "digest": "SHA-256, 4 bytes", "key exchange": exchange}
+    facts["transport"] = f"UDP and TCP {_PORT}"
+    return Variant(name, summary, facts, cipher=DataCipher.AES)
+
+
+class Tinc(TunProgram):
+    """Each source connects to the target by TCP; both then send data by UDP. Discovery of the MTU
+    is off: until it ends, tinc sends large packets over TCP."""
+
+    name = "tinc"
+    summary = "tinc 1.0, in user space"
+    variants: ClassVar[tuple[Variant, ...]] = (
+        _variant("aes-256-cbc", "its default cipher"),
+        _variant("aes-128-cbc", "with shorter keys"),
+    )
+    role = "tinc"
+    program = "tincd"
+    configures_device = False
+    forwards = True
+    device, port = "tinc0", _PORT
+
+    def configure(self) -> None:
+        """A folder for each node: its key, and a file for each host that it knows."""
+        nodes = (*self.sources, self.target)
+        hosts = {}
+        for node in nodes:
+            key = generate_private_key(65537, 2048)
+            private = key.private_bytes(
+                Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption()
+            )
+            node.write("tinc/rsa_key.priv", private.decode(), secret=True)
+            public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.PKCS1)
+            hosts[node.name] = _HOST.format(
+                address=underlay_address(node),
+                port=self.port,
+                inner=self.inner(node).ip,
+                cipher=self.variant.name,
+                key=public.decode(),
+            )
+        for node in nodes:
+            connect = "" if node is self.target else f"ConnectTo = {self.target.name}\n"
+            text = _CONFIGURATION.format(
+                name=node.name, device=self.device, address=underlay_address(node), connect=connect
+            )
+            node.write("tinc/tinc.conf", text)
+            for known in (node, *self.peers(node)):
+                node.write(f"tinc/hosts/{known.name}", hosts[known.name])
+
+    def arguments(self, node: Node) -> Sequence[str]:
+        folder = node.directory / "tinc"
+        return ["--config", str(folder), "--pidfile", f"{folder}/pid", "--no-detach", "-d2"]
+
+    def listen(self, target: Node) -> None:
+        process = self.start(target)
+        what = f"node {target.name} listened at TCP port {self.port}"
+        self.await_fact(lambda: listens(target, process.pid, self.port), process, what)
+
+    def leave(self, node: Node) -> None:
+        super().leave(node)
+        _await_next_second()
+
+    def crash(self, node: Node) -> None:
+        super().crash(node)
+        _await_next_second()
+
+    @property
+    def outer_flow(self) -> OuterFlow | None:
+        """Data by UDP, everything else by TCP."""
+        ports = frozenset({self.port})
+        return OuterFlow(IPPROTO_UDP, ports, also=(OuterFlow(IPPROTO_TCP, ports),))
+
+    def outer_length(self, inner_length: int) -> int | None:
+        """Padding fills a block, and is at least one byte."""
+        blocks = (4 + 14 + inner_length) // _BLOCK + 1
+        return 20 + 8 + blocks * _BLOCK + _DIGEST
+
+    def is_handshake(self, packet: OuterPacket) -> bool:
+        return packet.protocol == IPPROTO_TCP
+
+
+def _await_next_second() -> None:
+    """Its random numbers are seeded with the time in seconds, and a peer drops what it has seen."""
+    now = time.time()
+    time.sleep(1 - now % 1)

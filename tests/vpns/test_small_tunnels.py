@@ -1,0 +1,76 @@
+"""Drivers of one file: what they declare about their packets, without a lab."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from socket import IPPROTO_TCP, IPPROTO_UDP
+
+import pytest
+
+from culvert.vpns import registry
+from culvert.vpns.base import Vpn
+from culvert.vpns.outer import OuterPacket
+
+
+def driver(text: str) -> Vpn:
+    return registry.create(registry.parse(text))
+
+
+def packet(payload: bytes, protocol: int = IPPROTO_UDP) -> OuterPacket:
+    return OuterPacket(0, True, protocol, 10000, 10000, 20 + 8 + len(payload), payload)
+
+
+@pytest.mark.parametrize(
+    ("vpn", "inner", "outer"),
+    [
+        ("fastd/salsa2012-umac", [64, 1448], [116, 1500]),
+        ("vpncloud/aes128", [64, 1447], [117, 1500]),
+        # 20 + 8, blocks of 16 for 18 bytes more, at least one byte of padding, 4 of the digest
+        ("tinc/aes-256-cbc", [64, 77, 78, 1440], [128, 128, 144, 1504]),
+    ],
+)
+def test_outer_packets_have_these_lengths(
+    vpn: str, inner: Sequence[int], outer: Sequence[int]
+) -> None:
+    assert [driver(vpn).outer_length(length) for length in inner] == outer
+
+
+@pytest.mark.parametrize("vpn", ["ssh/chacha20-poly1305", "quincy/tls"])
+def test_packets_inside_a_stream_or_quic_have_no_fixed_length(vpn: str) -> None:
+    assert driver(vpn).outer_length(64) is None
+
+
+@pytest.mark.parametrize(
+    ("vpn", "handshake", "data"),
+    [
+        ("fastd/salsa2012-umac", b"\x01\x00\x00\x94", b"\x00\x00\x00\x00\x00\x00\x00\x02"),
+        ("fastd/salsa2012-umac", b"\xc8\x03\x00\x0c", b"\x00\x00\x00\x00\x00\x00\x00\x02"),
+        ("vpncloud/aes128", b"\xff" + bytes(63), b"\x00" + bytes(63)),
+        ("quincy/tls", b"\xc0\x00\x00\x00\x01", b"\x40\x17\x18"),
+    ],
+)
+def test_the_first_bytes_of_a_handshake_are_not_those_of_data(
+    vpn: str, handshake: bytes, data: bytes
+) -> None:
+    assert driver(vpn).is_handshake(packet(handshake))
+    assert not driver(vpn).is_handshake(packet(data))
+
+
+def test_tinc_negotiates_over_tcp_and_sends_data_over_udp() -> None:
+    assert driver("tinc/aes-256-cbc").is_handshake(packet(b"anything", IPPROTO_TCP))
+    assert not driver("tinc/aes-256-cbc").is_handshake(packet(b"anything"))
+
+
+@pytest.mark.parametrize(
+    ("payload", "is_handshake"),
+    [
+        (b"SSH-2.0-OpenSSH_9.2p1", True),
+        (b"\x00\x00\x05\xdc\x06\x14", True),  # 20: the lists of algorithms
+        (b"\x00\x00\x00\x2c\x06\x1e", True),  # 30: the client's public key
+        (b"\x00\x00\x00\x0c\x0a\x15", True),  # 21: new keys
+        (b"\x00\x00\x04\xd0\x9e\x51", False),  # AES-GCM: the length is in clear, the type is not
+        (b"\x7d\x00\x44\x10\x06\x14", False),
+    ],
+)
+def test_ssh_is_in_clear_until_the_keys_are_there(payload: bytes, is_handshake: bool) -> None:
+    assert driver("ssh/aes128-gcm").is_handshake(packet(payload, IPPROTO_TCP)) is is_handshake
