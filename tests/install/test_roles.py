@@ -23,6 +23,7 @@ from culvert.vpns.registry import Registry
 from culvert.vpns.variant import Missing, Variant
 from culvert.vpns.wireguard.driver import WireGuard
 
+CHANGED = module.Played(stats={"changed": {"here": 1}})
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="installing needs root")
 
 
@@ -235,7 +236,7 @@ def test_without_go_it_says_where_to_get_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("names", [[], ["nonsense"], ["works/nonsense"], ["works", "fails/x"]])
 def test_wrong_names_install_nothing(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_run_role", lambda *_: pytest.fail("a role was run"))
+    monkeypatch.setattr(module, "_play_here", lambda *_: pytest.fail("a role was run"))
     with pytest.raises(UsageError) as caught:
         install(names)
     assert caught.value.remedy
@@ -243,12 +244,12 @@ def test_wrong_names_install_nothing(names: list[str], monkeypatch: pytest.Monke
 
 def test_without_root_roles_run_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(module, "_run_role", lambda *_: module._Done(changed=True))
+    monkeypatch.setattr(module, "_play_here", lambda *_: CHANGED)
     assert install(["works"])[0].ok
 
 
 def test_a_vpn_named_twice_is_installed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(module, "_run_role", lambda *_: module._Done(changed=True))
+    monkeypatch.setattr(module, "_play_here", lambda *_: CHANGED)
     (result,) = install(["works/fast", "works", "works/fast"])
     assert result.vpn == "works"

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import ansible_runner
-
-from culvert import tools
 from culvert.install.log import append
-from culvert.install.roles import ANSIBLE, failed_tasks, playbook_program, roles_path, wanted_vpns
+from culvert.install.roles import play, playbook_program, roles_path, wanted_vpns
 from culvert.labs.hosts.listed.entry import HostEntry
 from culvert.labs.hosts.ssh.connection import KNOWN_KEYS_ONLY
 from culvert.vpns import registry
@@ -70,55 +65,32 @@ def install_on_hosts(
 ) -> list[HostsInstall]:
     """Install VPNs one after another, each on all hosts at the same time; a second time nothing
     changes. Raises UsageError for unknown names, NotPossible without Ansible."""
-    program = playbook_program()
+    playbook_program()
+    variables = {
+        # Where check and run search on each host: an extra variable has precedence over those of
+        # the inventory.
+        "culvert_tools": "{{ culvert_tools_of[inventory_hostname] }}",
+        "culvert_tools_of": {host.name: host.tools for host in hosts},
+        "ansible_ssh_args": SSH_ARGUMENTS,
+        "ansible_become": True,
+        **({"ansible_become_password": sudo_password} if sudo_password else {}),
+    }
     results = []
     for name, variants in wanted_vpns(names).items():
         driver = registry.installed().driver(name)
         if driver.role is None:
             continue
         begun = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="culvert-install-") as private:
-            runner = ansible_runner.run(
-                private_data_dir=private,
-                playbook=str(ANSIBLE / "install.yml"),
-                inventory=str(inventory.absolute()),
-                forks=FORKS,
-                # In a file of that directory: no secret is on a command line.
-                extravars={
-                    "culvert_role": driver.role,
-                    "culvert_variants": list(variants),
-                    # Where check and run search on each host: an extra variable has precedence over
-                    # those of the inventory.
-                    "culvert_tools": "{{ culvert_tools_of[inventory_hostname] }}",
-                    "culvert_tools_of": {host.name: host.tools for host in hosts},
-                    "ansible_ssh_args": SSH_ARGUMENTS,
-                    "ansible_become": True,
-                    **({"ansible_become_password": sudo_password} if sudo_password else {}),
-                },
-                envvars={
-                    "ANSIBLE_CONFIG": str(ANSIBLE / "ansible.cfg"),
-                    "ANSIBLE_ROLES_PATH": os.pathsep.join(map(str, roles_path(driver))),
-                    "ANSIBLE_HOST_KEY_CHECKING": "True",
-                    "PATH": os.pathsep.join((str(program.parent), tools.search_path())),
-                    "LC_ALL": "C.UTF-8",
-                    "ANSIBLE_FORCE_COLOR": "False",
-                },
-                settings={"runner_mode": "subprocess"},
-                quiet=True,
-            )
-            events = list(runner.events)
-            stats = runner.stats or {}
-        failures = tuple(failed_tasks(events))
-        if not stats and not failures:
-            failures = (f"ansible-playbook {runner.status}",)
+        keys = {"ANSIBLE_HOST_KEY_CHECKING": "True"}
+        done = play(driver, variants, str(inventory.absolute()), variables, keys, forks=FORKS)
         results.append(
             HostsInstall(
                 name,
                 driver.role,
                 time.monotonic() - begun,
                 playbook_lines(driver.role, roles_path(driver)),
-                tuple(_host(host.name, stats) for host in hosts),
-                failures,
+                tuple(_host(host.name, done.stats) for host in hosts),
+                done.failures,
             )
         )
     _remember(results)

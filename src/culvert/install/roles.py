@@ -7,8 +7,8 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ from culvert.vpns.variant import Missing
 HERE = ThisMachine()
 ANSIBLE = Path(culvert.__file__).parent / "ansible"
 """Culvert's playbook and roles: a link to ansible/ in the source tree, files in a wheel."""
-_PLAYBOOK = "install.yml"
 _TAIL_LINES = 5
 
 
@@ -57,10 +56,9 @@ def install(names: Sequence[str]) -> list[InstallResult]:
     VPNs that need packages fail, and programs are installed into the user's own tools.
     """
     wanted = wanted_vpns(names)
-    program = playbook_program()
+    playbook_program()
     return [
-        _install(registry.installed().driver(name), variants, program)
-        for name, variants in wanted.items()
+        _install(registry.installed().driver(name), variants) for name, variants in wanted.items()
     ]
 
 
@@ -83,12 +81,10 @@ def wanted_vpns(names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return wanted
 
 
-def _install(driver: type[Vpn], variants: tuple[str, ...], playbook_program: Path) -> InstallResult:
+def _install(driver: type[Vpn], variants: tuple[str, ...]) -> InstallResult:
     label = _label(driver, variants)
     start = time.monotonic()
-    done = _Done()
-    if driver.role is not None:
-        done = _run_role(driver, driver.role, variants, playbook_program)
+    done = Played() if driver.role is None else _play_here(driver, variants)
     duration_s = time.monotonic() - start
     instances = [driver(variant) for variant in driver.variants if variant.name in variants]
     unfinished, notes = _missing(instances)
@@ -126,63 +122,79 @@ def _missing(vpns: Sequence[Vpn]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 @dataclass(frozen=True)
-class _Done:
-    """The result of a role; ``ignored`` are failed tasks that it tolerates."""
+class Played:
+    """The result of a role; ``ignored`` are failed tasks that it tolerates, ``stats`` Ansible's
+    counts of tasks by kind and host."""
 
-    changed: bool = False
+    stats: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     failures: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
 
+    @property
+    def changed(self) -> bool:
+        """Whether a task changed something."""
+        return any((self.stats.get("changed") or {}).values())
 
-def _run_role(
-    driver: type[Vpn], role: str, variants: tuple[str, ...], playbook_program: Path
-) -> _Done:
+
+def play(
+    driver: type[Vpn],
+    variants: Sequence[str],
+    inventory: str | dict[str, Any],
+    variables: Mapping[str, Any],
+    environment: Mapping[str, str],
+    **options: Any,
+) -> Played:
+    """Apply a driver's role to the hosts of an inventory. ``variables`` have precedence over the
+    inventory's, ``options`` are ansible-runner's. Raises NotPossible without Ansible."""
+    program = playbook_program()
     with tempfile.TemporaryDirectory(prefix="culvert-install-") as private:
         runner = ansible_runner.run(
             private_data_dir=private,
-            playbook=str(ANSIBLE / _PLAYBOOK),
-            inventory={
-                "all": {
-                    "hosts": {
-                        "this-machine": {
-                            "ansible_connection": "local",
-                            "ansible_python_interpreter": sys.executable,
-                        }
-                    }
-                }
-            },
+            playbook=str(ANSIBLE / "install.yml"),
+            inventory=inventory,
+            # In a file of that directory: no secret is on a command line.
             extravars={
-                "culvert_role": role,
+                "culvert_role": driver.role,
                 "culvert_variants": list(variants),
-                "culvert_tools": str(tools.tools_directory()),
+                **variables,
             },
             envvars={
                 "ANSIBLE_CONFIG": str(ANSIBLE / "ansible.cfg"),
                 "ANSIBLE_ROLES_PATH": os.pathsep.join(map(str, roles_path(driver))),
-                "PATH": os.pathsep.join((str(playbook_program.parent), tools.search_path())),
+                "PATH": os.pathsep.join((str(program.parent), tools.search_path())),
                 # Its files are in our directory: an account may have no home directory.
                 "ANSIBLE_HOME": private,
-                "ANSIBLE_REMOTE_TMP": f"{private}/remote",
                 # Ansible refuses to start in a locale that is not UTF-8.
                 "LC_ALL": "C.UTF-8",
-                "ANSIBLE_LOCALHOST_WARNING": "False",
                 "ANSIBLE_FORCE_COLOR": "False",
+                **environment,
             },
             settings={"runner_mode": "subprocess"},  # no pseudo terminal
             quiet=True,
+            **options,
         )
-        return _outcome(runner)
+        events = list(runner.events)
+        failures = list(failed_tasks(events))
+        if not failures and runner.status != "successful":
+            with runner.stdout as output, runner.stderr as errors:
+                lines = [line.strip() for line in (*output, *errors) if line.strip()]
+            failures = [f"ansible-playbook {runner.status}: {' | '.join(lines[-_TAIL_LINES:])}"]
+        return Played(runner.stats or {}, tuple(failures), tuple(_ignored_tasks(events)))
 
 
-def _outcome(runner: Any) -> _Done:
-    events = list(runner.events)
-    failures = list(failed_tasks(events))
-    if not failures and runner.status != "successful":
-        with runner.stdout as output, runner.stderr as errors:
-            lines = [line.strip() for line in (*output, *errors) if line.strip()]
-        failures = [f"ansible-playbook {runner.status}: {' | '.join(lines[-_TAIL_LINES:])}"]
-    changed = any(count for count in ((runner.stats or {}).get("changed") or {}).values())
-    return _Done(changed, tuple(failures), tuple(_ignored_tasks(events)))
+def _play_here(driver: type[Vpn], variants: Sequence[str]) -> Played:
+    here = {
+        "ansible_connection": "local",
+        "ansible_python_interpreter": sys.executable,
+        "ansible_remote_tmp": "{{ lookup('env', 'ANSIBLE_HOME') }}/remote",
+    }
+    return play(
+        driver,
+        variants,
+        {"all": {"hosts": {"this-machine": here}}},
+        {"culvert_tools": str(tools.tools_directory())},
+        {"ANSIBLE_LOCALHOST_WARNING": "False"},
+    )
 
 
 def _ignored_tasks(events: Sequence[dict[str, Any]]) -> Iterator[str]:
