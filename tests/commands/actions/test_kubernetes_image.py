@@ -11,7 +11,7 @@ from culvert.commands.actions.kubernetes import ImageRequest
 from culvert.errors import NotPossible, UsageError
 from culvert.labs.probes import static_probe
 from tests.cli import culvert
-from tests.labs.kubernetes.registry.server import NAME, serving
+from tests.labs.kubernetes.registry_server import NAME, serving
 
 
 @pytest.mark.parametrize(

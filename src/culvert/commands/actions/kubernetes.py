@@ -15,8 +15,7 @@ from culvert.labs.kubernetes.embedded.programs import build
 from culvert.labs.kubernetes.embedded.programs.probe import build_probe
 from culvert.labs.kubernetes.imported import import_archive
 from culvert.labs.kubernetes.pods import manifests
-from culvert.labs.kubernetes.registry.push import push
-from culvert.labs.kubernetes.registry.reference import Reference
+from culvert.labs.kubernetes.registry import Reference, push
 from culvert.run.pods import check
 from culvert.run.pods.request import ClusterRequest
 from culvert.run.pods.requested import clusters_of

@@ -19,7 +19,6 @@ from typing import Any, TypeVar, cast
 from culvert.errors import CulvertError, LabError, NotPossible, UsageError
 from culvert.files.json_text import read_json
 from culvert.labs.kubernetes.api.exchange import Exchange
-from culvert.labs.kubernetes.api.kubeconfig import files_of
 
 T = TypeVar("T")
 
@@ -85,7 +84,7 @@ class Api:
         _require_client()
         from kubernetes import client, config
 
-        from culvert.labs.kubernetes.api.credentials import load
+        from culvert.labs.kubernetes.api.credentials import files_of, load
 
         settings = _settings()
         what = "the kubeconfig" if kubeconfig is None else f"the kubeconfig {kubeconfig}"

@@ -6,17 +6,23 @@ import io
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from enum import IntEnum
-from typing import Any
+from pathlib import Path
+from typing import IO, Any, cast
 
+from culvert.errors import LabError
 from culvert.files.json_text import read_json
 from culvert.labs.kubernetes.api.client import Api
+from culvert.labs.process import Process
 
 CLOSE_S = 15.0
 BLOCKED_S = 40.0
 """Longest time for which a message waits until another one has been sent or received."""
+LOST = -1
+"""The exit code of a program whose connection was lost."""
 
 
 class Channel(IntEnum):
@@ -27,32 +33,74 @@ class Channel(IntEnum):
     ERROR = 3
 
 
-class PodProgram:
-    """A program that runs in a pod's container. Its standard output is a pipe."""
+class PodProgram(Process):
+    """A program that runs in a pod's container. Its streams pass through the API server: each write
+    is sent at once, its standard output is a pipe."""
+
+    log = Path(os.devnull)
 
     def __init__(
-        self, api: Api, namespace: str, pod: str, container: str, argv: Sequence[str]
+        self,
+        api: Api,
+        namespace: str,
+        pod: str,
+        container: str,
+        argv: Sequence[str],
+        name: str = "",
     ) -> None:
         """Start it. Raises LabError if the pod or the program cannot be reached."""
         from culvert.labs.kubernetes.api import streams
 
-        self._name = f"{argv[0]} in pod {pod}"
+        self.name = name or f"{argv[0]} in pod {pod}"
+        self.started_monotonic_ns = time.monotonic_ns()
         self._broken = streams.BROKEN
         self._streams = streams.connect(api, namespace, pod, container, argv)
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._code: int | None = None
+        self._stdin = InputPipe(self)
         self._reader, self._writer = os.pipe()
-        self.stdout = os.fdopen(self._reader, "rb")
+        self._stdout = os.fdopen(self._reader, "rb")
         self.stderr = bytearray()
         self.reason = ""
-        self._thread = threading.Thread(target=self._receive, name=self._name, daemon=True)
+        self._thread = threading.Thread(target=self._receive, name=self.name, daemon=True)
         self._thread.start()
+
+    @property
+    def pid(self) -> int:
+        raise LabError(self.name, "the process id in a pod is not known", "report this")
+
+    @property
+    def stdin(self) -> IO[bytes]:
+        return cast("IO[bytes]", self._stdin)
+
+    @property
+    def stdout(self) -> IO[bytes]:
+        return self._stdout
+
+    def alive(self) -> bool:
+        """True while it runs, as far as the API server knows."""
+        return not self._ended.is_set()
+
+    def returncode(self) -> int | None:
+        return self._code if self._ended.is_set() else None
+
+    def stop(self, *, grace_s: float = 2.0) -> None:
+        """End its input, which ends the agent; then the connection. Idempotent."""
+        if self.alive() and grace_s > 0:
+            self._stdin.close()
+            self.wait(grace_s)
+        self.close()
+
+    def log_text(self) -> str:
+        """Its standard error, and why its connection ended."""
+        text = bytes(self.stderr).decode(errors="replace")
+        return f"{text}\n{self.reason}" if self.returncode() == LOST else text
 
     def write(self, data: bytes) -> None:
         """To its standard input; raises OSError if it has ended."""
         if self._ended.is_set():
-            raise BrokenPipeError(f"{self._name} has ended")
+            raise BrokenPipeError(f"{self.name} has ended")
         self._send(self._streams.write_stdin, data)
 
     def close_input(self) -> None:
@@ -64,14 +112,8 @@ class PodProgram:
                 self.close()
 
     def wait(self, timeout_s: float) -> int | None:
-        """Its exit code; None if it still runs after ``timeout_s``, or -1 if the connection to it
-        was lost."""
-        return self.code if self._ended.wait(timeout_s) else None
-
-    @property
-    def code(self) -> int | None:
-        """The exit code if it has ended."""
-        return self._code if self._ended.is_set() else None
+        """Its exit code, or LOST; None if it still runs after ``timeout_s``."""
+        return self._code if self._ended.wait(timeout_s) else None
 
     def close(self) -> None:
         """End the connection; the program's input ends with it. Idempotent."""
@@ -84,13 +126,13 @@ class PodProgram:
 
     def _send(self, send: Callable[..., None], *data: bytes) -> None:
         if not self._lock.acquire(timeout=BLOCKED_S):
-            raise BrokenPipeError(f"{self._name}: the connection is blocked")
+            raise BrokenPipeError(f"{self.name}: the connection is blocked")
         try:
             send(*data)
         except OSError:
             raise
         except self._broken as error:
-            raise BrokenPipeError(f"{self._name}: {error}") from error
+            raise BrokenPipeError(f"{self.name}: {error}") from error
         finally:
             self._lock.release()
 
@@ -108,7 +150,7 @@ class PodProgram:
                 self.reason = f"the connection was lost: {error}"
         finally:
             if self._code is None:
-                self._code = -1
+                self._code = LOST
                 self.reason = self.reason or "the connection was closed"
             self._ended.set()
             os.close(self._writer)
@@ -144,7 +186,7 @@ def _status(message: bytes) -> tuple[int, str]:
                 return int(cause["message"]), reason
     except (ValueError, TypeError, AttributeError):
         reason = message.decode(errors="replace")
-    return -1, reason
+    return LOST, reason
 
 
 class InputPipe(io.RawIOBase):
@@ -155,7 +197,6 @@ class InputPipe(io.RawIOBase):
         self._program = program
 
     def writable(self) -> bool:
-        """It is."""
         return True
 
     def write(self, data: Any) -> int:

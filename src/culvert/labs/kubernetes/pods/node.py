@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from ipaddress import IPv4Address, IPv4Interface
+from ipaddress import IPv4Address, IPv4Interface, ip_address
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,8 @@ from culvert.labs.host import Completed
 from culvert.labs.kubernetes.api.client import Api
 from culvert.labs.kubernetes.api.programs import PodProgram
 from culvert.labs.kubernetes.image import PROBE_PATH
-from culvert.labs.kubernetes.pods import addresses
 from culvert.labs.kubernetes.pods.choice import ClusterNodeInfo
 from culvert.labs.kubernetes.pods.manifests import CONTAINER
-from culvert.labs.kubernetes.pods.process import PodProcess
 from culvert.labs.node import LinkState, Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Role
@@ -51,7 +49,7 @@ class PodAddress:
             pod.metadata.namespace,
             pod.metadata.name,
             container,
-            addresses.of_pod(pod),
+            address_of_pod(pod),
             bool(pod.spec.host_network),
         )
 
@@ -78,7 +76,7 @@ class PodNode(Node):
         self._api = api
         self._program = program
         self._mtu: int | None = None
-        self._processes: list[PodProcess] = []
+        self._processes: list[PodProgram] = []
 
     @cached_property
     def underlay(self) -> Attachment:  # type: ignore[override]
@@ -108,7 +106,7 @@ class PodNode(Node):
         """Start a program of the pod; its output is a pipe in any case."""
         del pipes
         self._refuse(name, env)
-        process = PodProcess(f"{name} on node {self.name}", self._start(argv))
+        process = self._start(argv, f"{name} on node {self.name}")
         self._processes.append(process)
         return process
 
@@ -233,9 +231,9 @@ class PodNode(Node):
                 process.stdout.close()
         self._processes.clear()
 
-    def _start(self, argv: Sequence[str]) -> PodProgram:
+    def _start(self, argv: Sequence[str], name: str = "") -> PodProgram:
         where = self.where
-        return PodProgram(self._api, where.namespace, where.pod, where.container, argv)
+        return PodProgram(self._api, where.namespace, where.pod, where.container, argv, name)
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """The result of one request to the probe."""
@@ -271,3 +269,30 @@ def device_of(routes: str, address: IPv4Address) -> str:
     if found is None:
         raise LabError(f"the address {address}", "no route of the node leads to it", "report this")
     return found
+
+
+def address_of_pod(pod: Any) -> IPv4Address:
+    """Of a V1Pod that runs. Raises NotPossible if it has none."""
+    status = pod.status
+    given = [status.pod_ip, *(one.ip for one in status.pod_ips or ())]
+    return _first_of_ipv4("pods with IPv6 only", f"pod {pod.metadata.name}", given)
+
+
+def address_of_service(service: Any) -> IPv4Address:
+    """Of a V1Service with an address in the cluster. Raises NotPossible if it has none."""
+    spec = service.spec
+    given = [spec.cluster_ip, *(spec.cluster_ips or ())]
+    return _first_of_ipv4("services with IPv6 only", f"service {service.metadata.name}", given)
+
+
+def _first_of_ipv4(what: str, owner: str, given: Iterable[str | None]) -> IPv4Address:
+    words = list(dict.fromkeys(filter(None, given)))
+    for word in words:
+        address = ip_address(word)
+        if isinstance(address, IPv4Address):
+            return address
+    raise NotPossible(
+        what,
+        f"{owner} has {', '.join(words) or 'no address'}, and marked packets are of IPv4",
+        "use a cluster whose pods and services have IPv4 addresses (IPv4, or both)",
+    )

@@ -11,9 +11,10 @@ from typing import Any
 
 from culvert.errors import LabError, NotPossible
 from culvert.labs.kubernetes.api.client import Api, Http
-from culvert.labs.kubernetes.pods import addresses, lost, manifests, namespaces, state
+from culvert.labs.kubernetes.pods import lost, manifests, namespaces, state
 from culvert.labs.kubernetes.pods.lost import Controller
 from culvert.labs.kubernetes.pods.manifests import Manifest, Owner, PodPlan, Right
+from culvert.labs.kubernetes.pods.node import address_of_service
 from culvert.waiting import wait_until
 
 POD_DEADLINE_S = 60.0
@@ -183,7 +184,7 @@ class Workspace:
             self.home,
             manifests.service(name, self.run_id, selector, self.owner),
         )
-        return addresses.of_service(made)
+        return address_of_service(made)
 
     def remove_service(self, name: str) -> None:
         """Delete a service; no error if there is none."""

@@ -12,10 +12,8 @@ import pytest
 
 from culvert.errors import LabError, UsageError
 from culvert.labs.kubernetes.image import Image, archive, contents
-from culvert.labs.kubernetes.registry import credentials
-from culvert.labs.kubernetes.registry.push import push
-from culvert.labs.kubernetes.registry.reference import Reference
-from tests.labs.kubernetes.registry.server import NAME, Registry, serving
+from culvert.labs.kubernetes.registry import Reference, RegistryConnection, credentials_of, push
+from tests.labs.kubernetes.registry_server import NAME, Registry, serving
 from tests.labs.kubernetes.test_image import unpacked
 
 IMAGE = Image("culvert.local/x:1", ("/x",), {"/x": b"\x7fELF" + bytes(100_000)})
@@ -75,8 +73,6 @@ def test_a_place_without_tls_is_refused(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By a registry that is reached with TLS."""
-    from culvert.labs.kubernetes.registry.connection import RegistryConnection  # noqa: PLC0415
-
     connection = RegistryConnection(Reference.parse("registry.example/x:1"), plain_http=False)
     with pytest.raises(LabError, match=r"refers to http://127\.0\.0\.1.*not encrypted"):
         connection.request("PUT", f"http://{registry.host}/x")
@@ -196,8 +192,8 @@ def test_docker_hub_has_another_host_and_key(config: Path) -> None:
     hub = Reference.parse("docker.io/me/probe:1")
     assert (str(hub), hub.host) == ("docker.io/me/probe:1", "registry-1.docker.io")
     config.write_text(json.dumps({"auths": {"https://index.docker.io/v1/": {"auth": SECRET}}}))
-    assert credentials.basic(hub.registry) == SECRET
-    assert credentials.basic("registry.example") is None
+    assert credentials_of(hub.registry) == SECRET
+    assert credentials_of("registry.example") is None
 
 
 def test_a_reference_has_its_parts() -> None:

@@ -1,10 +1,14 @@
-"""Requests to a registry, with the user's credentials or the token that they are exchanged for.
+"""Pushes of images to a registry, as far as the OCI Distribution Specification 1.1 needs it.
 
 https://github.com/opencontainers/distribution-spec, https://distribution.github.io/distribution/spec/auth/token/
+Credentials are those that ``docker login`` and ``podman login`` write:
+https://docs.docker.com/reference/cli/docker/login/
 """
 
 from __future__ import annotations
 
+import base64
+import os
 import re
 import ssl
 from collections.abc import Mapping
@@ -12,16 +16,105 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPSConnection
-from urllib.parse import SplitResult, urlencode, urljoin, urlsplit
+from pathlib import Path
+from urllib.parse import SplitResult, quote, urlencode, urljoin, urlsplit
 
-from culvert.errors import LabError
+from culvert.errors import LabError, UsageError
 from culvert.files.json_text import read_json
-from culvert.labs.kubernetes.registry import credentials
-from culvert.labs.kubernetes.registry.reference import Reference, is_local
+from culvert.labs.kubernetes.image import Blob, Image, contents
 
 DEADLINE_S = 60.0
 MOST_BYTES = 1 << 20
 _PARAMETER = re.compile(r'(\w+)="([^"]*)"')
+_KEYS = ("{}", "https://{}", "https://{}/", "https://{}/v1/", "https://{}/v2/")
+_HUB_KEYS = ("https://index.docker.io/v1/",)
+LOCAL = frozenset({"localhost", "127.0.0.1"})
+"""Hosts that are reached without TLS."""
+HUB, HUB_HOST = "docker.io", "registry-1.docker.io"
+_HOST = r"(?P<registry>(?:[A-Za-z0-9-]+\.)*[A-Za-z0-9-]+(?::[0-9]{1,5})?)"
+_PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_REFERENCE = re.compile(rf"{_HOST}/(?P<name>{_PART}(?:/{_PART})*):(?P<tag>\w[\w.-]{{0,127}})", re.A)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """``registry`` is its host, with a port if it is not the usual one."""
+
+    registry: str
+    name: str
+    tag: str
+
+    @classmethod
+    def parse(cls, word: str) -> Reference:
+        """From the command line; raises UsageError."""
+        found = _REFERENCE.fullmatch(word)
+        registry = found["registry"] if found else ""
+        if found is None or not (set(registry) & {".", ":"} or registry in LOCAL):
+            raise UsageError(
+                f"'{word}'",
+                "does not name an image in a registry",
+                "write REGISTRY/NAME:TAG, such as registry.example/probe:1",
+            )
+        return cls(registry, found["name"], found["tag"])
+
+    @property
+    def host(self) -> str:
+        """That which answers for the registry."""
+        return HUB_HOST if self.registry == HUB else self.registry
+
+    @property
+    def local(self) -> bool:
+        """Whether the registry is on this machine."""
+        return is_local(self.registry)
+
+    def __str__(self) -> str:
+        return f"{self.registry}/{self.name}:{self.tag}"
+
+
+def is_local(host: str) -> bool:
+    """Whether a host, with or without a port, is this machine."""
+    return host.partition(":")[0] in LOCAL
+
+
+def push(image: Image, to: Reference, *, plain_http: bool = False) -> str:
+    """Push; returns the digest of its manifest. With TLS, unless the registry is on this machine
+    or ``plain_http``. Raises LabError with the registry's reason, UsageError."""
+    connection = RegistryConnection(to, plain_http=plain_http)
+    made = contents(image)
+    for blob in (made.layer, made.config):
+        _push_blob(connection, to, blob)
+    manifest = made.manifest
+    url = f"/v2/{to.name}/manifests/{to.tag}"
+    answer = connection.request("PUT", url, manifest.content, {"Content-Type": manifest.kind})
+    connection.require(answer, "the manifest", HTTPStatus.CREATED)
+    stored = answer.headers.get("Docker-Content-Digest", manifest.digest)
+    if stored != manifest.digest:
+        raise LabError(
+            f"the manifest to {to}",
+            f"the registry stored {stored[:100]} instead of {manifest.digest}",
+            "see the registry's log: what it stores is not what was sent",
+        )
+    return manifest.digest
+
+
+def _push_blob(connection: RegistryConnection, to: Reference, blob: Blob) -> None:
+    """Unless the registry has it."""
+    what = f"the blob {blob.digest[:19]}"
+    if connection.request("HEAD", f"/v2/{to.name}/blobs/{blob.digest}").status == HTTPStatus.OK:
+        return
+    begun = connection.request("POST", f"/v2/{to.name}/blobs/uploads/")
+    connection.require(begun, what, HTTPStatus.ACCEPTED)
+    where = begun.headers.get("Location", "")
+    if not where:
+        raise LabError(f"{what} to {to}", "the registry names no place for it", "see its log")
+    joint = "&" if urlsplit(where).query else "?"
+    put = connection.request(
+        "PUT",
+        f"{where}{joint}digest={quote(blob.digest)}",
+        blob.content,
+        {"Content-Type": "application/octet-stream"},
+    )
+    connection.require(put, what, HTTPStatus.CREATED)
 
 
 @dataclass(frozen=True)
@@ -40,7 +133,7 @@ class RegistryConnection:
         self._to = to
         self._plain = plain_http
         self.url = f"{'http' if plain_http or to.local else 'https'}://{to.host}/"
-        self._basic = credentials.basic(to.registry)
+        self._basic = credentials_of(to.registry)
         self._authorization = "" if self._basic is None else f"Basic {self._basic}"
 
     def request(
@@ -138,7 +231,7 @@ class RegistryConnection:
         if status == HTTPStatus.UNAUTHORIZED:
             return (
                 f"log in: `docker login {registry}` writes the credentials to "
-                f"{credentials.config_file()} (`auths`; credential helpers are not used)"
+                f"{config_file()} (`auths`; credential helpers are not used)"
             )
         if status == HTTPStatus.FORBIDDEN:
             return f"ask for the right to push to {registry}/{self._to.name}"
@@ -157,3 +250,34 @@ def _reason(answer: Answer) -> str:
     except (ValueError, LookupError, TypeError, AttributeError):
         text = answer.body[:300].decode(errors="replace")
         return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def config_file() -> Path:
+    """$DOCKER_CONFIG/config.json, or ~/.docker/config.json."""
+    given = os.environ.get("DOCKER_CONFIG")
+    return (Path(given) if given else Path.home() / ".docker") / "config.json"
+
+
+def credentials_of(registry: str) -> str | None:
+    """USER:PASSWORD in base64, as HTTP's basic authentication has it; None if there is none.
+
+    It is a secret. Raises UsageError if the file cannot be used.
+    """
+    path = config_file()
+    try:
+        auths = read_json(path.read_bytes()).get("auths", {})
+        keys = _HUB_KEYS if registry == HUB else [key.format(registry) for key in _KEYS]
+        entries = map(auths.get, keys)
+        found = next((entry["auth"] for entry in entries if entry and entry.get("auth")), None)
+        if found is not None:
+            base64.b64decode(found, validate=True)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        why = error.strerror or "cannot be read"
+        raise UsageError(str(path), why, "make it readable, or log in again") from error
+    except (ValueError, AttributeError, TypeError):  # what it holds may be a secret: not chained
+        raise UsageError(
+            str(path), "its `auths` are not understood", f"log in again: docker login {registry}"
+        ) from None
+    return found

@@ -1,1 +1,0 @@
-"""A registry of images: the OCI Distribution Specification 1.1, as far as a push needs it."""
