@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from culvert.labs.kubernetes.api.client import NOW
 from culvert.labs.kubernetes.embedded import settings
 from culvert.labs.kubernetes.image import Image, archive
 from culvert.labs.kubernetes.pods import choice, namespaces, state
-from culvert.labs.kubernetes.pods.manifests import NOW
 from culvert.labs.kubernetes.pods.node import PodAddress, PodNode
 from culvert.run.pods.embedded import UnderEmbedded, libraries
 from culvert.waiting import wait_until

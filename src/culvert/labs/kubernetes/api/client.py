@@ -31,6 +31,8 @@ WITHIN_S = 30.0
 """The same in a cluster whose nodes are all on this machine."""
 CONNECT_TRIES = 3
 _PAUSE_S = 0.5
+NOW = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
+"""How everything is deleted."""
 _USER_INFO = re.compile(r"//[^/\s]*@")
 """What a URL may have before its host: a name and a password."""
 
@@ -216,6 +218,10 @@ class Api:
             if error.status == status:
                 return None
             raise
+
+    def delete(self, what: str, request: Callable[..., object], *args: str) -> None:
+        """Delete an object and what it owns; no error if there is none."""
+        self.call_unless(Http.NOT_FOUND, what, request, *args, body=NOW)
 
     def close(self) -> None:
         """Close its connections."""

@@ -60,7 +60,7 @@ class EmbeddedCluster:
         }
         self._plane = ControlPlane(self._nodes[control])
         self._workers = tuple(
-            Worker(node, self._plane.access, overlay_mtu)
+            Worker(node, self._plane.authority, overlay_mtu)
             for name, node in self._nodes.items()
             if name != control
         )

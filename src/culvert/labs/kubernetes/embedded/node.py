@@ -85,6 +85,10 @@ class ClusterNode:
         """Write a file that has the same path inside and outside of the node."""
         return self.at.write(f"{_FOLDER}/{path}", text, secret=secret)
 
+    def secret(self, name: str, content: str | bytes) -> str:
+        """The path of a new file of mode 0600."""
+        return str(self.write(f"pki/{name}", content, secret=True))
+
     def spawn(
         self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None
     ) -> Process:

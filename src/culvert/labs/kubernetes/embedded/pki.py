@@ -28,9 +28,11 @@ class Credential(NamedTuple):
 
 
 class ClusterAuthority:
-    """Signs the certificates of one cluster; its own key never leaves the process."""
+    """Signs the certificates of one cluster; its own key never leaves the process. ``server`` is
+    the URL of the API server, as the nodes reach it."""
 
-    def __init__(self) -> None:
+    def __init__(self, server: str) -> None:
+        self._server = server
         self._key = ec.generate_private_key(ec.SECP256R1())
         name = _name("culvert")
         self._certificate = (
@@ -66,6 +68,31 @@ class ClusterAuthority:
         certificate = built.sign(self._key, hashes.SHA256())
         return Credential(certificate.public_bytes(serialization.Encoding.PEM), _private(key))
 
+    def kubeconfig(self, credential: Credential) -> str:
+        """A kubeconfig with everything in it (a secret); JSON is YAML too."""
+        authority = _base64(self.certificate)
+        cluster = {"server": self._server, "certificate-authority-data": authority}
+        user = {
+            "client-certificate-data": _base64(credential.certificate),
+            "client-key-data": _base64(credential.key),
+        }
+        context = {"cluster": "culvert", "user": "user"}
+        return json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "Config",
+                "clusters": [{"name": "culvert", "cluster": cluster}],
+                "users": [{"name": "user", "user": user}],
+                "contexts": [{"name": "culvert", "context": context}],
+                "current-context": "culvert",
+            }
+        )
+
+    def kubeconfig_of(self, user: str) -> str:
+        """That of a user of Kubernetes' own, such as ``system:kube-proxy``, whose rights it knows
+        by the name."""
+        return self.kubeconfig(self.issue(user))
+
 
 def service_account_keys() -> Credential:
     """The public and the private key with which tokens of service accounts are signed."""
@@ -74,25 +101,6 @@ def service_account_keys() -> Credential:
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     )
     return Credential(public, _private(key))
-
-
-def kubeconfig(server: str, authority: bytes, credential: Credential) -> str:
-    """A kubeconfig with everything in it (a secret); JSON is YAML too."""
-    cluster = {"server": server, "certificate-authority-data": _base64(authority)}
-    user = {
-        "client-certificate-data": _base64(credential.certificate),
-        "client-key-data": _base64(credential.key),
-    }
-    return json.dumps(
-        {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "culvert", "cluster": cluster}],
-            "users": [{"name": "user", "user": user}],
-            "contexts": [{"name": "culvert", "context": {"cluster": "culvert", "user": "user"}}],
-            "current-context": "culvert",
-        }
-    )
 
 
 def _builder(

@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from culvert.labs.kubernetes.embedded import settings
-from culvert.labs.kubernetes.embedded.access import Access, secret_file
 from culvert.labs.kubernetes.embedded.node import ClusterNode
+from culvert.labs.kubernetes.embedded.pki import ClusterAuthority
 from culvert.labs.kubernetes.image import Image, archive
 
 RUN_S = 60.0
@@ -19,10 +19,12 @@ _CALICO = "/usr/bin/calico-node"
 class Worker:
     """``overlay_mtu`` is the largest MTU of its pods, in bytes; None: what the underlay leaves."""
 
-    def __init__(self, node: ClusterNode, access: Access, overlay_mtu: int | None) -> None:
+    def __init__(
+        self, node: ClusterNode, authority: ClusterAuthority, overlay_mtu: int | None
+    ) -> None:
         self.node = node
         self.name = node.name
-        self._access = access
+        self._authority = authority
         room = node.underlay.mtu - settings.VXLAN_OVERHEAD
         self._mtu = room if overlay_mtu is None else min(room, overlay_mtu)
 
@@ -45,7 +47,7 @@ class Worker:
 
     def start_kubelet(self) -> None:
         """Start the kubelet, which registers the node, and kube-proxy."""
-        node, address, authority = self.node, self.node.underlay.address, self._access.authority
+        node, address, authority = self.node, self.node.underlay.address, self._authority
         own = authority.issue(
             f"system:node:{self.name}", "system:nodes", names=(self.name,), addresses=(address,)
         )
@@ -54,13 +56,13 @@ class Worker:
             settings.kubelet_config(
                 authority=str(node.write("ca.crt", authority.certificate)),
                 certificate=str(node.write("kubelet.crt", own.certificate)),
-                key=secret_file(node, "kubelet.key", own.key),
+                key=node.secret("kubelet.key", own.key),
                 group=node.group,
                 resolver=f"{node.directory}/resolv.conf",
             ),
         )
-        access = self._access.kubeconfig_on(node, "kubelet", own)
-        proxy = self._access.user_on(node, "system:kube-proxy")
+        access = node.secret("kubelet.kubeconfig", authority.kubeconfig(own))
+        proxy = node.secret("kube-proxy.kubeconfig", authority.kubeconfig_of("system:kube-proxy"))
         node.spawn("kubelet", settings.kubelet(self.name, address, str(config), access))
         node.spawn("kube-proxy", settings.proxy(self.name, proxy))
 
@@ -69,7 +71,7 @@ class Worker:
     def start_calico(self, kubeconfig: str) -> None:
         """Start Calico with the administrator's rights, once the node is registered."""
         node = self.node
-        access = secret_file(node, "calico.kubeconfig", kubeconfig.encode())
+        access = node.secret("calico.kubeconfig", kubeconfig)
         env = settings.calico_environment(self.name, access, node.underlay.device, self._mtu)
         node.run([_CALICO, "-startup"], env=env, timeout_s=RUN_S)
         addresses = ["-allocate-tunnel-addrs", "-allocate-tunnel-addrs-run-once"]

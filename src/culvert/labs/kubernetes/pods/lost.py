@@ -85,10 +85,8 @@ class RunHere:
         """Delete it; in a namespace of the user's the config map, with all that it owns."""
         namespaces.delete(api, self.namespaces)
         if self.home not in self.namespaces:
-            what = f"config map {self._owner}"
             delete = api.core.delete_namespaced_config_map
-            now = manifests.NOW
-            api.call_unless(Http.NOT_FOUND, what, delete, self._owner, self.home, body=now)
+            api.delete(f"config map {self._owner}", delete, self._owner, self.home)
 
 
 def runs_in(api: Api, theirs: str | None = None) -> list[RunHere]:

@@ -49,8 +49,6 @@ _AUTHORITY_MAP = "kube-root-ca.crt"
 _POD_SECURITY = "pod-security.kubernetes.io"
 
 Manifest = dict[str, Any]
-NOW: Manifest = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
-"""How everything is deleted."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from culvert.labs.kubernetes.api.client import Api, Http
-from culvert.labs.kubernetes.pods.manifests import NOW, Manifest
+from culvert.labs.kubernetes.pods.manifests import Manifest
 from culvert.waiting import wait_until
 
 GONE_DEADLINE_S = 60.0
@@ -35,9 +35,7 @@ def await_account(api: Api, name: str) -> None:
 def delete(api: Api, names: Iterable[str]) -> None:
     """Delete them; no error for one that is gone."""
     for name in names:
-        api.call_unless(
-            Http.NOT_FOUND, f"namespace {name}", api.core.delete_namespace, name, body=NOW
-        )
+        api.delete(f"namespace {name}", api.core.delete_namespace, name)
 
 
 def await_gone(api: Api, names: Iterable[str]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from ipaddress import IPv4Address
 from typing import Any
 
@@ -139,35 +138,19 @@ class Workspace:
 
     def read(self, plan: PodPlan) -> Any:
         """A pod as it is now; raises LabError if it is gone."""
-        home = self.home_of(plan)
-        found = self.api.call_unless(
-            Http.NOT_FOUND,
-            f"pod {plan.name}",
-            self.api.core.read_namespaced_pod,
-            plan.name,
-            home,
-        )
+        found = self._find(plan)
         if found is None:
-            raise LabError(
-                f"pod {plan.name}", f"is gone from namespace {home}", "find what deletes pods there"
-            )
+            why = f"is gone from namespace {self.home_of(plan)}"
+            raise LabError(f"pod {plan.name}", why, "find what deletes pods there")
         return found
 
     def remove(self, *plans: PodPlan) -> None:
         """Delete pods and wait until they are gone."""
-        core = self.api.core
         for plan in plans:
-            self.api.call_unless(
-                Http.NOT_FOUND,
-                f"pod {plan.name}",
-                core.delete_namespaced_pod,
-                plan.name,
-                self.home_of(plan),
-                body=manifests.NOW,
-            )
+            self._delete_pod(plan.name, self.home_of(plan))
         for plan in plans:
             wait_until(
-                partial(self._pod_is_gone, plan),
+                lambda plan=plan: self._find(plan) is None,
                 what=f"the removal of pod {plan.name}",
                 deadline_s=namespaces.GONE_DEADLINE_S,
                 poll_s=namespaces.POLL_S,
@@ -188,10 +171,7 @@ class Workspace:
 
     def remove_service(self, name: str) -> None:
         """Delete a service; no error if there is none."""
-        core = self.api.core
-        self.api.call_unless(
-            Http.NOT_FOUND, f"service {name}", core.delete_namespaced_service, name, self.home
-        )
+        self.api.delete(f"service {name}", self.api.core.delete_namespaced_service, name, self.home)
 
     def home_of(self, plan: PodPlan) -> str:
         """The namespace of a pod."""
@@ -247,24 +227,14 @@ class Workspace:
         core, label = self.api.core, f"{manifests.RUN}={self.run_id}"
         pods = self.api.call("the pods", core.list_namespaced_pod, namespace, label_selector=label)
         for pod in pods.items:
-            self.api.call_unless(
-                Http.NOT_FOUND,
-                f"pod {pod.metadata.name}",
-                core.delete_namespaced_pod,
-                pod.metadata.name,
-                namespace,
-                body=manifests.NOW,
-            )
-        owner, delete = manifests.owner_name(self.run_id), core.delete_namespaced_config_map
-        what = f"config map {owner}"
-        self.api.call_unless(Http.NOT_FOUND, what, delete, owner, namespace, body=manifests.NOW)
+            self._delete_pod(pod.metadata.name, namespace)
+        owner = manifests.owner_name(self.run_id)
+        self.api.delete(f"config map {owner}", core.delete_namespaced_config_map, owner, namespace)
 
-    def _pod_is_gone(self, plan: PodPlan) -> bool:
-        found = self.api.call_unless(
-            Http.NOT_FOUND,
-            f"pod {plan.name}",
-            self.api.core.read_namespaced_pod,
-            plan.name,
-            self.home_of(plan),
-        )
-        return found is None
+    def _delete_pod(self, name: str, namespace: str) -> None:
+        self.api.delete(f"pod {name}", self.api.core.delete_namespaced_pod, name, namespace)
+
+    def _find(self, plan: PodPlan) -> Any:
+        """A pod; None if it is gone."""
+        read, home = self.api.core.read_namespaced_pod, self.home_of(plan)
+        return self.api.call_unless(Http.NOT_FOUND, f"pod {plan.name}", read, plan.name, home)
