@@ -11,8 +11,8 @@ from typing import ClassVar
 from bench import memory
 from bench.bounds import MedianBelow
 from bench.goal import Goal, Samples
+from culvert.labs.kubernetes.image import PROBE_IMAGE
 from culvert.run.pods.embedded import EmbeddedClusters, OverVpn, UnderEmbedded
-from culvert.run.pods.request import IMAGE
 from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
 
@@ -94,7 +94,7 @@ def _first_figure(under: UnderEmbedded, number: int) -> float:
     argv = [
         *("nsenter", "--target", str(control.pid), "--net"),
         *(str(Path(sys.executable).parent / "culvert"), "run", "pods", "--lab", "kubernetes"),
-        *("--kubeconfig", str(config), "--image", IMAGE, "--prove"),
+        *("--kubeconfig", str(config), "--image", PROBE_IMAGE, "--prove"),
         *("--out", str(control.at.directory / f"bench/run-{number}")),
     ]
     begun = time.monotonic()

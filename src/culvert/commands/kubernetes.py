@@ -81,9 +81,9 @@ def kubernetes_manifest(
 ) -> None:
     """Print the objects and rights of a run, for review."""
     from culvert.commands.actions.kubernetes import print_manifest
-    from culvert.run.pods.request import IMAGE
+    from culvert.labs.kubernetes.image import PROBE_IMAGE
 
-    print_manifest(image or IMAGE, prove=prove, namespace=namespace)
+    print_manifest(image or PROBE_IMAGE, prove=prove, namespace=namespace)
 
 
 @app.command("check", epilog="Example: culvert kubernetes check --kubeconfig ~/.kube/config")
@@ -111,10 +111,19 @@ def kubernetes_check(
     Exit codes: 0 encrypted; 1 clear text found; 2 wrong use; 3 not everything could be captured.
     """
     from culvert.commands.actions.kubernetes import check_cluster
-    from culvert.run.pods.request import IMAGE, ClusterRequest
+    from culvert.labs.kubernetes.kind import Kubernetes
 
-    request = ClusterRequest(
-        cluster, kubeconfig, context, namespace, image or IMAGE, source, target, prove=True
+    lab = Kubernetes(
+        {
+            "cluster": cluster,
+            "kubeconfig": kubeconfig,
+            "context": context,
+            "namespace": namespace,
+            "image": image,
+            "from": source,
+            "to": target,
+            "prove": True,
+        }
     )
-    if code := check_cluster(request, vpn, traffic or (), as_json=as_json):
+    if code := check_cluster(lab, vpn, traffic or (), as_json=as_json):
         raise typer.Exit(code)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from culvert.errors import UsageError
+from culvert.labs.kubernetes.kind import EMBEDDED, Kubernetes
 from culvert.proof.cluster.judge import Protection, Verdict
 from culvert.proof.cluster.seen import Marked
 from culvert.run.pods.check import Proved, Summary
-from culvert.run.pods.request import EMBEDDED, ClusterRequest
-from culvert.run.pods.requested import clusters_of
 from culvert.topology.spec import Placement
 from culvert.trial.check import Check
 from tests.cli import culvert
@@ -80,20 +78,10 @@ def test_a_cluster_that_cannot_be_reached_is_not_a_clear_one(tmp_path: Path) -> 
     culvert("kubernetes", "check", "--kubeconfig", tmp_path / "none").refused(2, "does not exist")
 
 
-@pytest.mark.parametrize(
-    ("option", "given"),
-    [
-        ("--from", {"source": "a"}),
-        ("--to", {"target": "a"}),
-        ("--namespace", {"namespace": "a"}),
-        ("--image", {"image": "a"}),
-        ("--context", {"context": "a"}),
-        ("--kubeconfig", {"kubeconfig": Path("a")}),
-    ],
-)
-def test_options_that_do_not_apply_are_refused(option: str, given: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=f"{option} does not apply"):
-        clusters_of(ClusterRequest(EMBEDDED, prove=True, **given))
+@pytest.mark.parametrize("option", ["from", "to", "namespace", "image", "context", "kubeconfig"])
+def test_options_that_do_not_apply_are_refused(option: str) -> None:
+    with pytest.raises(UsageError, match=f"--{option} does not apply"):
+        Kubernetes({"cluster": EMBEDDED, "prove": True, option: "a"})
 
 
 def test_a_run_refuses_them_before_it_makes_a_journal(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from culvert.errors import LabError, NotPossible
 from culvert.labs.kubernetes.embedded.programs.built import BUILD_IT, built
+from culvert.labs.kubernetes.image import PROBE_IMAGE
 from culvert.labs.kubernetes.pods import choice, lost, manifests
 from culvert.labs.kubernetes.pods.choice import By, Wish
 from culvert.labs.kubernetes.pods.lab import NO_WISHES, KubernetesLab, Wishes
@@ -35,7 +36,6 @@ from culvert.run.pods import check, prove
 from culvert.run.pods.cluster import ReachedCluster
 from culvert.run.pods.embedded import EmbeddedClusters, UnderEmbedded
 from culvert.run.pods.possible import allowed_in
-from culvert.run.pods.request import IMAGE
 from culvert.run.pods.session import PodSession
 from culvert.run.pods.stage import execute
 from culvert.run.trials.finding import TrialFinding
@@ -338,7 +338,9 @@ def reached_and_proved(under: UnderEmbedded) -> TrialFinding:
     """A trial on it as on a cluster of the user's: nothing is known of its nodes."""
     driver = registry.create(registry.parse(NOTHING))
     parameters = RttParameters.model_validate({"probes": 100, "rate": "500/s"})
-    with ReachedCluster(under.workspace.api, Options(IMAGE), NO_WISHES, prove=True) as reached:
+    with ReachedCluster(
+        under.workspace.api, Options(PROBE_IMAGE), NO_WISHES, prove=True
+    ) as reached:
         return execute(driver, LabSpec(), Rtt(), parameters, reached)
 
 
@@ -464,7 +466,9 @@ def test_an_image_that_cannot_be_pulled_leaves_no_pod(clusters: EmbeddedClusters
 
 def test_without_the_proof_a_trial_counts_and_is_not_proved(clusters: EmbeddedClusters) -> None:
     under = over(clusters, NOTHING)
-    with ReachedCluster(under.workspace.api, Options(IMAGE), NO_WISHES, prove=False) as reached:
+    with ReachedCluster(
+        under.workspace.api, Options(PROBE_IMAGE), NO_WISHES, prove=False
+    ) as reached:
         driver = registry.create(registry.parse(NOTHING))
         parameters = RttParameters.model_validate({"probes": 100, "rate": "500/s"})
         found = execute(driver, LabSpec(), Rtt(), parameters, reached)
@@ -478,7 +482,9 @@ def test_what_its_pods_may_not_use_is_known_before_a_trial(clusters: EmbeddedClu
     """Of a cluster that is reached pods have no rights; of the embedded one they have."""
     under = over(clusters, NOTHING)
     driver, parameters = registry.create(registry.parse(NOTHING)), TcpParameters.model_validate({})
-    with ReachedCluster(under.workspace.api, Options(IMAGE), NO_WISHES, prove=False) as reached:
+    with ReachedCluster(
+        under.workspace.api, Options(PROBE_IMAGE), NO_WISHES, prove=False
+    ) as reached:
         place = reached.under(driver, LabSpec()).workspace
         with KubernetesLab(place, LabSpec()) as lab:
             allowed = allowed_in((lab.a, lab.b))

@@ -7,17 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from culvert import __version__
 from culvert.console import err, out, print_json
 from culvert.errors import CulvertError, NotPossible, UsageError
 from culvert.labs.kubernetes import image
 from culvert.labs.kubernetes.embedded.programs import build
 from culvert.labs.kubernetes.embedded.programs.probe import build_probe
 from culvert.labs.kubernetes.imported import import_archive
+from culvert.labs.kubernetes.kind import Kubernetes
 from culvert.labs.kubernetes.pods import manifests
 from culvert.labs.kubernetes.registry import Reference, push
 from culvert.run.pods import check
-from culvert.run.pods.request import ClusterRequest
 from culvert.run.pods.requested import clusters_of
 from culvert.topology.spec import Placement
 
@@ -67,7 +66,7 @@ class ImageRequest:
 def make_image(request: ImageRequest, *, as_json: bool) -> None:
     """Write the probe's image as an OCI archive, push it, import it."""
     to = request.require_valid()
-    made = image.probe_image(__version__)
+    made = image.probe_image()
     done: dict[str, object] = {"image": made.name}
     lines = []
     if request.path is not None:
@@ -100,14 +99,12 @@ def print_manifest(reference: str, *, prove: bool, namespace: str) -> None:
     print(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2))
 
 
-def check_cluster(
-    request: ClusterRequest, vpn: str, traffic: Sequence[str], *, as_json: bool
-) -> int:
+def check_cluster(lab: Kubernetes, vpn: str, traffic: Sequence[str], *, as_json: bool) -> int:
     """Prove a cluster's traffic and print it; the exit code. Raises UsageError, and NotPossible for
     everything else that prevents it."""
     placements = [_placement(word) for word in traffic] or list(check.PLACEMENTS)
     try:
-        with clusters_of(request) as clusters:
+        with clusters_of(lab) as clusters:
             if not as_json:
                 clusters.say = _say
             found = check.summary(clusters, vpn, placements)

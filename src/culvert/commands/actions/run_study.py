@@ -18,6 +18,7 @@ from culvert.journal.journal import Journal
 from culvert.journal.record import RunHead
 from culvert.labs import guest
 from culvert.labs.kubernetes.api.client import Unreachable
+from culvert.labs.kubernetes.kind import Kubernetes
 from culvert.labs.namespace import cleanup
 from culvert.machine import record as environment
 from culvert.machine import rootless
@@ -29,8 +30,8 @@ from culvert.run.line_here import line_here
 from culvert.run.output.progress import Lines, Progress, Screen, Silent
 from culvert.run.output.summary import print_summary, summary_document
 from culvert.run.output.tally import Tally
-from culvert.run.pods.kind import PodPlace
 from culvert.run.pods.refusals import refusals, shortfalls_of
+from culvert.run.pods.requested import clusters_of
 from culvert.run.request import RunRequest
 from culvert.run.runner import Runner
 from culvert.study.catalogue import installed_measurements
@@ -50,13 +51,15 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
     )
     with ExitStack() as stack:
         place = stack.enter_context(request.lab.open(study))
+        clusters = None
+        if isinstance(request.lab, Kubernetes):
+            clusters = stack.enter_context(clusters_of(request.lab))
         if other := neighbours.warning():
             (err if as_json else out).print(other, style="yellow", markup=False)
         stack.enter_context(neighbours.announced())
         progress = _progress(study, plan, as_json=as_json)
         if isinstance(progress, Screen):
             stack.enter_context(progress)
-        clusters = place.clusters if isinstance(place, PodPlace) else None
         refused: dict[str, NotPossible] = {}
         if clusters is not None:
             clusters.say = progress.note

@@ -15,11 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from culvert import __version__
 from culvert.errors import NotPossible, UsageError
 from culvert.files.target import replacing
 from culvert.labs.probes import static_probe
 
-PROBE_IMAGE = "culvert.local/probe"
+PROBE_IMAGE = f"culvert.local/probe:{__version__}"
 PROBE_PATH = "/culvert-probe"
 NOBODY = 65534
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -107,10 +108,10 @@ def archive(image: Image) -> bytes:
     return _tar(files, mode=0o644)
 
 
-def probe_image(version: str) -> Image:
+def probe_image() -> Image:
     """The probe alone. Raises NotPossible if there is no static probe for this machine."""
     content = static_probe("the probe's image")
-    return Image(f"{PROBE_IMAGE}:{version}", (PROBE_PATH,), {PROBE_PATH: content})
+    return Image(PROBE_IMAGE, (PROBE_PATH,), {PROBE_PATH: content})
 
 
 def write(image: Image, path: Path) -> None:

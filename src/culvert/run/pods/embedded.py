@@ -20,7 +20,6 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from culvert import __version__
 from culvert.errors import CulvertError, LabError, NotPossible
 from culvert.labs.kubernetes.embedded.cluster import EmbeddedCluster
 from culvert.labs.kubernetes.embedded.node import Underlay
@@ -29,7 +28,7 @@ from culvert.labs.kubernetes.embedded.programs.built import (
     ClusterPrograms,
     require_built,
 )
-from culvert.labs.kubernetes.image import Image, probe_image
+from culvert.labs.kubernetes.image import PROBE_IMAGE, Image, probe_image
 from culvert.labs.kubernetes.pods.workspace import Options, Workspace
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.process import Usage
@@ -63,7 +62,7 @@ NOT_K3S = "upstream Kubernetes in namespaces, not K3s"
 
 def image_of(programs: ClusterPrograms) -> Image:
     """The probe's image with the instruments, and with the shared libraries that they need."""
-    probe = probe_image(__version__)
+    probe = probe_image()
     files = dict(probe.files)
     for name in INSTRUMENTS:
         program = programs.program(name)
@@ -294,7 +293,7 @@ class EmbeddedClusters(Clusters):
         try:
             cluster = over.open()
             self._stack.callback(over.close)
-            options = Options(image=probe_image(__version__).name, network_admin=True)
+            options = Options(image=PROBE_IMAGE, network_admin=True)
             workspace = Workspace(cluster.api, new_run_id(), options)
             workspace.open()  # it ends with the cluster
         except BaseException:

@@ -1,30 +1,27 @@
-"""The clusters that a request names."""
+"""The clusters that the options of the lab name."""
 
 from __future__ import annotations
 
-from culvert.errors import UsageError
+from pathlib import Path
+
 from culvert.labs.kubernetes.api.client import Api
+from culvert.labs.kubernetes.image import PROBE_IMAGE
+from culvert.labs.kubernetes.kind import Kubernetes
 from culvert.labs.kubernetes.pods.choice import Wish
 from culvert.labs.kubernetes.pods.lab import Wishes
 from culvert.labs.kubernetes.pods.workspace import Options
 from culvert.run.pods.cluster import Clusters, ReachedCluster
 from culvert.run.pods.embedded import EmbeddedClusters
-from culvert.run.pods.request import EMBEDDED, KINDS, ClusterRequest
 
 
-def clusters_of(request: ClusterRequest) -> Clusters:
-    """The clusters of a run. Raises UsageError for words that are not understood."""
-    if request.cluster not in KINDS:
-        raise UsageError(f"cluster '{request.cluster}'", "is unknown", f"use {' or '.join(KINDS)}")
-    wishes = Wishes(Wish.parse(request.source), Wish.parse(request.target))
-    if request.cluster == EMBEDDED:
-        if given := request.of_reached:
-            raise UsageError(
-                "--cluster embedded",
-                f"{', '.join(given)} does not apply: Culvert makes that cluster and its pods",
-                "leave it out, or use --cluster kubeconfig",
-            )
+def clusters_of(lab: Kubernetes) -> Clusters:
+    """The clusters of a run. Raises UsageError for words that are not understood, and for a
+    kubeconfig that cannot be used."""
+    if lab.embedded:
         return EmbeddedClusters()
-    options = Options(request.image, request.namespace)
-    api = Api.of(request.kubeconfig, request.context)
-    return ReachedCluster(api, options, wishes, prove=request.prove)
+    given = lab.given.get
+    wishes = Wishes(Wish.parse(given("from")), Wish.parse(given("to")))
+    options = Options(given("image") or PROBE_IMAGE, given("namespace"))
+    kubeconfig = given("kubeconfig")
+    api = Api.of(Path(kubeconfig) if kubeconfig else None, given("context"))
+    return ReachedCluster(api, options, wishes, prove=bool(given("prove")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import IPv4Address
 from typing import Any
 
@@ -150,7 +151,7 @@ class Workspace:
             self._delete_pod(plan.name, self.home_of(plan))
         for plan in plans:
             wait_until(
-                lambda plan=plan: self._find(plan) is None,
+                partial(self._is_gone, plan),
                 what=f"the removal of pod {plan.name}",
                 deadline_s=namespaces.GONE_DEADLINE_S,
                 poll_s=namespaces.POLL_S,
@@ -233,6 +234,9 @@ class Workspace:
 
     def _delete_pod(self, name: str, namespace: str) -> None:
         self.api.delete(f"pod {name}", self.api.core.delete_namespaced_pod, name, namespace)
+
+    def _is_gone(self, plan: PodPlan) -> bool:
+        return self._find(plan) is None
 
     def _find(self, plan: PodPlan) -> Any:
         """A pod; None if it is gone."""

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from culvert.errors import UsageError
 from culvert.labs.kind import LabOption, OfPods, Place
 from culvert.labs.registry import DEFAULT, lab_kind
-from culvert.run.pods.request import IMAGE, KUBECONFIG, ClusterRequest
 
 if TYPE_CHECKING:
-    from culvert.run.pods.cluster import Clusters
     from culvert.study.study import Study
 
-
-@dataclass(frozen=True)
-class PodPlace(Place):
-    """The links below an embedded cluster are of namespaces; its pods are of ``clusters``."""
-
-    clusters: Clusters | None = None
+EMBEDDED = "embedded"
+KUBECONFIG = "kubeconfig"
 
 
 class Kubernetes(OfPods):
@@ -49,18 +42,19 @@ class Kubernetes(OfPods):
     )
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        super().__init__(given)
-        kubeconfig = given.get("kubeconfig")
-        self.request = ClusterRequest(
-            given.get("cluster") or KUBECONFIG,
-            None if kubeconfig is None else Path(kubeconfig),
-            given.get("context"),
-            given.get("namespace"),
-            given.get("image") or IMAGE,
-            given.get("from"),
-            given.get("to"),
-            prove=bool(given.get("prove")),
-        )
+        super().__init__({name: value for name, value in given.items() if value})
+        cluster = given.get("cluster") or KUBECONFIG
+        if cluster not in (KUBECONFIG, EMBEDDED):
+            why = f"use {KUBECONFIG} or {EMBEDDED}"
+            raise UsageError(f"cluster '{cluster}'", "is unknown", why)
+        self.embedded = cluster == EMBEDDED
+        foreign = [f"--{name}" for name in self.given if name not in ("cluster", "prove")]
+        if self.embedded and foreign:
+            raise UsageError(
+                "--cluster embedded",
+                f"{', '.join(foreign)} does not apply: Culvert makes that cluster and its pods",
+                "leave it out, or use --cluster kubeconfig",
+            )
 
     def begin(self) -> None:
         """Tell a person what is done until the first step of a cluster."""
@@ -71,12 +65,7 @@ class Kubernetes(OfPods):
             err.print(text, style="dim", markup=False)
 
     @contextmanager
-    def open(self, study: Study) -> Iterator[PodPlace]:
-        """Raises UsageError for options that are not understood, and for an unusable kubeconfig."""
-        from culvert.run.pods.requested import clusters_of
-
-        with (
-            lab_kind(DEFAULT)({}).open(study) as links,
-            clusters_of(self.request) as clusters,
-        ):
-            yield PodPlace(links.make_lab, links.cores, clusters=clusters)
+    def open(self, study: Study) -> Iterator[Place]:
+        """The links below an embedded cluster are of namespaces; the run makes the clusters."""
+        with lab_kind(DEFAULT)({}).open(study) as links:
+            yield links
