@@ -49,12 +49,12 @@ def test_labs_declare_what_they_are() -> None:
 
 
 def test_a_labs_options_are_written_again() -> None:
-    made = lab_kind("kubernetes")({"cluster": "embedded", "prove": True, "from": "zone:a"})
+    made = lab_kind("kubernetes")({"cluster": "kubeconfig", "prove": True, "from": "zone:a"})
     assert made.words() == [
         "--lab",
         "kubernetes",
         "--cluster",
-        "embedded",
+        "kubeconfig",
         "--from",
         "zone:a",
         "--prove",

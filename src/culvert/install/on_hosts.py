@@ -11,7 +11,7 @@ from pathlib import Path
 
 from culvert.install.log import append
 from culvert.install.roles import play, playbook_program, roles_path, wanted_vpns
-from culvert.labs.hosts.listed.entry import HostEntry
+from culvert.labs.hosts.listed.inventory import HostEntry
 from culvert.labs.hosts.ssh.connection import KNOWN_KEYS_ONLY
 from culvert.vpns import registry
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from culvert.journal.journal import Journal
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.links.rounds import pairs_of, rounds, used_by
-from culvert.labs.hosts.listed.entry import HostEntry
+from culvert.labs.hosts.listed.inventory import HostEntry
 from culvert.labs.hosts.remote.features import to_load
 from tests.cli import Cli
 from tests.labs.hosts.bad import up_again

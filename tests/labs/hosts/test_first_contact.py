@@ -14,7 +14,7 @@ import pytest
 
 from culvert import tools
 from culvert.errors import NotPossible
-from culvert.labs.hosts.listed.entry import HostEntry
+from culvert.labs.hosts.listed.inventory import HostEntry
 from culvert.labs.hosts.remote.start import place_probe
 from culvert.labs.hosts.ssh import bootstrap, connection
 from culvert.labs.hosts.ssh.bootstrap import FirstContact, first_contact, script_of

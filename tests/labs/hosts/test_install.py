@@ -11,8 +11,7 @@ from culvert.install.on_hosts import HostsInstall, install_on_hosts, playbook_li
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.fleet import Fleet
 from culvert.labs.hosts.host import SshHost
-from culvert.labs.hosts.listed.entry import HostEntry
-from culvert.labs.hosts.listed.inventory import read_inventory
+from culvert.labs.hosts.listed.inventory import HostEntry, read_inventory
 from culvert.labs.hosts.ssh.connection import SshConnection
 from culvert.run.trials.attempt import Attempt, Work
 from culvert.run.trials.stage import Tunnels

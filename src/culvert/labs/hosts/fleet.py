@@ -17,8 +17,7 @@ from typing import Self, TypeVar
 from culvert.errors import CulvertError, UsageError
 from culvert.files.plain import open_own
 from culvert.labs.hosts.host import SshHost
-from culvert.labs.hosts.listed.entry import HostEntry
-from culvert.labs.hosts.listed.inventory import Inventory
+from culvert.labs.hosts.listed.inventory import HostEntry, Inventory
 from culvert.labs.hosts.ssh.bootstrap import farewell
 from culvert.labs.hosts.ssh.connection import SshConnection
 from culvert.labs.hosts.ssh.failures import HostLost

@@ -9,7 +9,7 @@ from typing import Any
 
 from culvert.errors import DeadlineExceeded, LabError
 from culvert.labs.host import Completed, Host
-from culvert.labs.hosts.listed.entry import HostEntry
+from culvert.labs.hosts.listed.inventory import HostEntry
 from culvert.labs.hosts.remote import features
 from culvert.labs.hosts.remote.agent import Agent, decoded
 from culvert.labs.hosts.remote.process import RemoteProcess

@@ -23,7 +23,7 @@ from culvert.labs.hosts.links.impairment import Towards, impair, less_the_own, r
 from culvert.labs.hosts.links.network import Reached, Way
 from culvert.labs.hosts.links.real_links import refuse_emulated, without_routers
 from culvert.labs.hosts.links.rounds import rounds, used_by
-from culvert.labs.hosts.listed.entry import HostEntry
+from culvert.labs.hosts.listed.inventory import HostEntry
 from culvert.labs.hosts.node import SshNode
 from culvert.labs.together import at_once
 from culvert.topology.graph import Path, Role

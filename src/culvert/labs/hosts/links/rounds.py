@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import combinations
 from typing import TypeVar
 
-from culvert.labs.hosts.listed.entry import HostEntry
+from culvert.labs.hosts.listed.inventory import HostEntry
 
 Pair = tuple[HostEntry, HostEntry]
 T = TypeVar("T")

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from ipaddress import AddressValueError, IPv4Address
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 
 from culvert.errors import UsageError
 from culvert.labs.hosts.listed import listing
-from culvert.labs.hosts.listed.entry import HostEntry
 from culvert.topology.graph import NodeSpec, Role, Topology
 
 GROUPS: Mapping[str, Role] = {
@@ -24,13 +31,39 @@ GROUPS: Mapping[str, Role] = {
 }
 """Groups of an inventory that name the role of their hosts."""
 _DOCUMENTED = "see docs/hosts.md"
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-"""Such as a zero byte, which no argument of a program can have."""
-_PORT = re.compile(r"[0-9]{1,5}")
-_PASSWORDS = ("ansible_become_password", "ansible_become_pass", "ansible_sudo_pass")
 _VAULT = "__ansible_vault"
 _UNSAFE = "__ansible_unsafe"
 """The keys of a value that Ansible Vault encrypts, and of one that is no template, in its list."""
+
+
+@dataclass(frozen=True)
+class HostEntry:
+    """How to reach a host, and what it is for.
+
+    ``destination`` is what OpenSSH gets: a name of its configuration, or an address. ``port``,
+    ``user`` and ``key_file`` None: as OpenSSH's configuration has them. ``arguments`` are further
+    arguments of ssh. ``sudo_password`` is never shown. ``measured`` is the address of the measured
+    link; None: the one that the other host is reached from. ``nodes`` are the nodes of a topology,
+    or the roles, that this host may be; empty: any. ``shared_links`` are names of links that this
+    host shares with others: paths over them are not measured at the same time.
+    """
+
+    name: str
+    destination: str
+    port: int | None = None
+    user: str | None = None
+    key_file: str | None = None
+    arguments: tuple[str, ...] = ()
+    sudo_password: str | None = field(default=None, repr=False)
+    measured: str | None = None
+    nodes: tuple[str, ...] = ()
+    shared_links: tuple[str, ...] = ()
+    tools: str = "/var/lib/culvert/tools"
+    """The directory on the host into which the Ansible roles put programs."""
+    inventory: Path = Path("hosts.yml")
+    """The file that names it."""
+    variables: Mapping[str, object] = field(default_factory=dict, repr=False)
+    """All of Ansible's variables, for the installation."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +160,62 @@ def _groups(listed: Mapping[str, Any]) -> dict[str, list[str]]:
     return groups
 
 
+def _either(name: str) -> AliasChoices:
+    return AliasChoices(f"ansible_{name}", f"ansible_ssh_{name}")
+
+
+def _plain(value: object) -> object:
+    """A value as the file has it: a list for one name, text for a number, what is no template."""
+    if isinstance(value, Mapping):
+        return value.get(_UNSAFE, value)
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _names(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _is_open(value: object) -> object:
+    if isinstance(value, Mapping) and _VAULT in value:
+        raise ValueError(
+            "Ansible Vault encrypts it: encrypt the whole file (ansible-vault encrypt), or use "
+            "--ask-sudo-password"
+        )
+    return value
+
+
+def _split(value: object) -> object:
+    """As a shell does."""
+    return shlex.split(value) if isinstance(value, str) else value
+
+
+# Without control characters, such as a zero byte, which no argument of a program can have.
+_Text = Annotated[str, BeforeValidator(_plain), StringConstraints(pattern=r"^[^\x00-\x1f\x7f]*$")]
+_Words = Annotated[list[str], BeforeValidator(_split)]
+_PASSWORDS = ("ansible_become_password", "ansible_become_pass", "ansible_sudo_pass")
+
+
+class _Variables(BaseModel):
+    """A host's variables by Ansible's names and ours; others are left out."""
+
+    connection: Literal["ssh", "smart"] = Field("ssh", alias="ansible_connection")
+    host: _Text | None = Field(None, validation_alias=_either("host"))
+    port: int | None = Field(None, gt=0, lt=1 << 16, validation_alias=_either("port"))
+    user: _Text | None = Field(None, validation_alias=_either("user"))
+    key_file: _Text | None = Field(None, alias="ansible_ssh_private_key_file")
+    common: _Words = Field([], alias="ansible_ssh_common_args")
+    extra: _Words = Field([], alias="ansible_ssh_extra_args")
+    password: Annotated[_Text, BeforeValidator(_is_open)] | None = Field(
+        None, validation_alias=AliasChoices(*_PASSWORDS)
+    )
+    measured: IPv4Address | None = Field(None, alias="culvert_address")
+    node: _Text = Field("", alias="culvert_node")
+    shared_links: Annotated[tuple[str, ...], BeforeValidator(_names)] = Field(
+        (), alias="culvert_shared_links"
+    )
+    tools: _Text = Field(HostEntry.tools, alias="culvert_tools")
+
+
 def _entry(
     path: Path,
     name: str,
@@ -138,103 +227,34 @@ def _entry(
         raise UsageError(
             f"inventory {path}, host {name!r}", "its name cannot be printed", "give it another"
         )
-    given = _Variables(f"inventory {path}, host {name}", variables)
-    if variables.get("ansible_connection", "ssh") not in ("ssh", "smart"):
-        raise given.refusal("ansible_connection", "is not ssh", "leave it out: hosts need sshd")
-    roles = [str(GROUPS[group]) for group in groups]
-    node = given.text("culvert_node")
+    given = {key: value for key, value in variables.items() if value is not None}
+    if sudo_password is not None:  # typed in place of one that Ansible Vault encrypts
+        for key in _PASSWORDS:
+            if _VAULT in (given.get(key) or ()):
+                given[key] = sudo_password
+    try:
+        read = _Variables.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        why = first["msg"].removeprefix("Value error, ")
+        raise UsageError(
+            f"inventory {path}, host {name}, {first['loc'][0]}", why, f"correct it: {_DOCUMENTED}"
+        ) from None
     return HostEntry(
         name=name,
-        destination=given.text("ansible_host", "ansible_ssh_host") or name,
-        port=given.port("ansible_port", "ansible_ssh_port"),
-        user=given.text("ansible_user", "ansible_ssh_user"),
-        key_file=given.text("ansible_ssh_private_key_file"),
-        arguments=given.words("ansible_ssh_common_args", "ansible_ssh_extra_args"),
-        sudo_password=given.password(sudo_password),
-        measured=given.address("culvert_address"),
-        nodes=(node,) if node else tuple(roles),
-        shared_links=given.names("culvert_shared_links"),
-        tools=given.text("culvert_tools") or HostEntry.tools,
+        destination=read.host or name,
+        port=read.port,
+        user=read.user,
+        key_file=read.key_file,
+        arguments=(*read.common, *read.extra),
+        sudo_password=read.password or sudo_password,
+        measured=None if read.measured is None else str(read.measured),
+        nodes=(read.node,) if read.node else tuple(str(GROUPS[group]) for group in groups),
+        shared_links=read.shared_links,
+        tools=read.tools,
         inventory=path,
         variables=dict(variables),
     )
-
-
-@dataclass(frozen=True)
-class _Variables:
-    """A host's variables, of any type. Where several names are given, the first that is there
-    counts. Raises UsageError that names the variable."""
-
-    where: str
-    values: Mapping[str, Any]
-
-    def text(self, *keys: str) -> str | None:
-        key, value = self._first(keys)
-        if isinstance(value, Mapping) and _UNSAFE in value:
-            value = value[_UNSAFE]
-        if isinstance(value, Mapping | list):
-            raise UsageError(f"{self.where}, {key}", "it is not text", "write one value")
-        if value is not None and _CONTROL.search(str(value)):
-            raise UsageError(f"{self.where}, {key}", "it has a control character", "remove it")
-        return None if value is None else str(value)
-
-    def password(self, typed: str | None) -> str | None:
-        """That of the inventory, else the one that was typed in."""
-        key, value = self._first(_PASSWORDS)
-        if not (isinstance(value, Mapping) and _VAULT in value):
-            return self.text(key) or typed
-        if typed is None:
-            raise UsageError(
-                f"{self.where}, {key}",
-                "Ansible Vault encrypts it",
-                "encrypt the whole file (ansible-vault encrypt), or use --ask-sudo-password",
-            )
-        return typed
-
-    def port(self, *keys: str) -> int | None:
-        key, value = self._first(keys)
-        if value is None:
-            return None
-        if not _PORT.fullmatch(str(value)) or not 0 < int(value) < 1 << 16:
-            raise self.refusal(key, "is not a port", "write a number from 1 to 65535")
-        return int(value)
-
-    def words(self, *keys: str) -> tuple[str, ...]:
-        """Of all of the variables, split as a shell does."""
-        found: list[str] = []
-        for key in keys:
-            try:
-                found += shlex.split(self.text(key) or "")
-            except ValueError as error:
-                why = f"it cannot be split into words: {error}"
-                raise UsageError(f"{self.where}, {key}", why, "check its quotes") from None
-        return tuple(found)
-
-    def address(self, key: str) -> str | None:
-        value = self.values.get(key)
-        try:
-            return None if value is None else str(IPv4Address(str(value)))
-        except AddressValueError:
-            raise self.refusal(
-                key,
-                "is not an IPv4 address",
-                "write the host's address on the link to measure, or leave it out",
-            ) from None
-
-    def names(self, key: str) -> tuple[str, ...]:
-        value = self.values.get(key, ())
-        if isinstance(value, str):
-            return (value,)
-        if isinstance(value, list | tuple):
-            return tuple(map(str, value))
-        raise self.refusal(key, "is not a list of names", 'write ["uplink"]')
-
-    def refusal(self, key: str, why: str, remedy: str) -> UsageError:
-        return UsageError(f"{self.where}, {key}", f"'{self.values.get(key)}' {why}", remedy)
-
-    def _first(self, keys: Sequence[str]) -> tuple[str, Any]:
-        key = next((one for one in keys if one in self.values), keys[0])
-        return key, self.values.get(key)
 
 
 def _refuse_twice(path: Path, hosts: Sequence[HostEntry]) -> None:

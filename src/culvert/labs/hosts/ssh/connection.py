@@ -10,7 +10,7 @@ from pathlib import Path
 
 from culvert import tools
 from culvert.errors import DeadlineExceeded, LabError
-from culvert.labs.hosts.listed.entry import HostEntry
+from culvert.labs.hosts.listed.inventory import HostEntry
 from culvert.labs.hosts.ssh.failures import HostLost, LoginRefused, connection_error
 from culvert.labs.hosts.ssh.printed import MOST_BYTES, Marks, Printed, last_line
 from culvert.waiting import wait_until, within
