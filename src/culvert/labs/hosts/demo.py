@@ -70,7 +70,6 @@ class DemoHosts:
 
     @property
     def directory(self) -> Path:
-        """Keys, configuration of ssh, inventory; mode 0700."""
         return self._lab.nodes[CONTROLLER].directory
 
     @property
@@ -80,7 +79,6 @@ class DemoHosts:
 
     @property
     def ssh_config(self) -> Path:
-        """For ``ssh -F``."""
         return self.directory / "ssh_config"
 
     def node(self, name: str) -> NetnsNode:
@@ -104,7 +102,6 @@ class DemoHosts:
             raise
 
     def close(self) -> None:
-        """Remove all of it."""
         self._lab.close()
 
     def management(self, name: str) -> str:
@@ -148,7 +145,6 @@ class DemoHosts:
 
     @staticmethod
     def _key(node: NetnsNode, name: str) -> str:
-        """A new key pair; returns the public key."""
         path = node.directory / name
         node.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "culvert", "-f", str(path)])
         return path.with_suffix(".pub").read_text().strip()

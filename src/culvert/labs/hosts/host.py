@@ -110,7 +110,6 @@ class SshHost(Host):
 
     @property
     def agent(self) -> Agent:
-        """The agent of an open host."""
         if self._agent is None:
             raise LabError(f"host {self.name}", "is not connected", "open it first")
         return self._agent
@@ -158,11 +157,9 @@ class SshHost(Host):
 
     @property
     def path(self) -> str:
-        """The directories that are searched for programs."""
         return f"{self.contact.directory}:{self.entry.tools}/bin:{SYSTEM}"
 
     def environment(self) -> dict[str, str]:
-        """All variables of a program there."""
         return {"PATH": self.path, "HOME": str(self.directory), "LC_ALL": "C.UTF-8"}
 
     def run(
@@ -174,7 +171,6 @@ class SshHost(Host):
         stdin: str | None = None,
         check: bool = True,
     ) -> Completed:
-        """Run a program there until it ends; raises LabError if ``check`` and it fails."""
         process = RemoteProcess(
             self.agent,
             argv,
@@ -192,11 +188,9 @@ class SshHost(Host):
         return done
 
     def read(self, path: str) -> bytes:
-        """A file there; raises OSError."""
         return decoded(self.agent.call("read", path=path))
 
     def exists(self, path: str) -> bool:
-        """Whether a path exists there."""
         return bool(self.agent.call("exists", path=path))
 
     def has(self, feature: str) -> bool:

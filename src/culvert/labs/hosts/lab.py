@@ -83,7 +83,6 @@ class HostsLab(Lab):
 
     @property
     def nodes(self) -> Mapping[str, SshNode]:
-        """Nodes by name, once it is open."""
         return self._nodes
 
     @property
@@ -121,7 +120,6 @@ class HostsLab(Lab):
         return {**silent, **self._unusable}
 
     def broken(self) -> CulvertError | None:
-        """The first error of a host that is lost."""
         return next(iter(self.lost().values()), None)
 
     @property
@@ -136,7 +134,6 @@ class HostsLab(Lab):
 
     @property
     def choices(self) -> Mapping[str, str]:
-        """What was chosen in place of the usual."""
         return {} if self._choice is None else dict(self._choice.changes)
 
     @property

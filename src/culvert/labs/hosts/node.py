@@ -68,7 +68,6 @@ class SshNode(Node):
         env: Mapping[str, str] | None = None,
         pipes: bool = False,
     ) -> Process:
-        """Start a program on the host; raises NotPossible if the program is missing."""
         return RemoteProcess(
             self.host.agent,
             argv,
@@ -117,14 +116,12 @@ class SshNode(Node):
         stdin: str | None = None,
         check: bool = True,
     ) -> Completed:
-        """Run a program until it ends; raises LabError if ``check`` and it fails."""
         env = {**self._variables, **(env or {})}
         return self.host.run(argv, timeout_s=timeout_s, env=env, stdin=stdin, check=check)
 
     # -- files -------------------------------------------------------------------------------------
 
     def write(self, path: str, text: str | bytes, *, secret: bool = False) -> Path:
-        """Write a file below ``directory`` (mode 0600 if secret, else 0644); return its path."""
         target = self.directory / path
         if ".." in target.parts or not target.is_relative_to(self.directory):
             raise UsageError(path, f"is not below {self.directory}", "use a relative path")
@@ -155,30 +152,24 @@ class SshNode(Node):
         return self.host.read(path)
 
     def exists(self, path: str) -> bool:
-        """In the view of the run's programs."""
         return self.host.exists(path)
 
     def remove(self, path: str) -> None:
-        """No error if there is none."""
         self.host.agent.call("remove", path=path)
 
     def has(self, feature: str) -> bool:
         return self.host.has(feature)
 
     def dial(self, path: str) -> socket.socket:
-        """Connect to a unix socket (stream) there; raises OSError if no process listens."""
         return dial(self.host.agent, path)
 
     def monotonic_ns(self) -> int:
-        """The host's, when it answers."""
         return int(self.host.clocks()["monotonic_ns"])
 
     def realtime_ns(self) -> int:
-        """The host's, when it answers."""
         return int(self.host.clocks()["realtime_ns"])
 
     def clock(self) -> Mapping[str, int]:
-        """From the request with the shortest round trip."""
         return asdict(offset_of(self.host))
 
     def surroundings(self) -> Mapping[str, Any]:
@@ -188,7 +179,6 @@ class SshNode(Node):
     # -- network: what is added is removed by the host's guard as well -----------------------------
 
     def add_address(self, device: str, address: Interface) -> None:
-        """Add an address to the interface."""
         if self._has_address(address):
             raise self._taken(f"the address {address.ip}")
         self.host.undo(["ip", "address", "delete", str(address), "dev", device])
@@ -207,7 +197,6 @@ class SshNode(Node):
         device: str | None = None,
         gateway: IPv4Address | None = None,
     ) -> None:
-        """Add a route to the main table."""
         words = ["via", str(gateway)] if gateway is not None else []
         words += ["dev", device] if device is not None else []
         if self.run([*self._ip(), "route", "show", "exact", str(destination)]).stdout.strip():
@@ -221,11 +210,9 @@ class SshNode(Node):
             self._changed_sysctls.add(name)
 
     def device_facts(self, device: str) -> Mapping[str, Any]:
-        """MTU, queueing and offloads of an interface; empty if there is none of that name."""
         return facts.of_device(self, device)
 
     def facts(self) -> Mapping[str, Any]:
-        """The host, its kernel, the underlay's device and the settings of the network stack."""
         return {
             "host": self.host.name,
             "kernel": self.kernel_release,

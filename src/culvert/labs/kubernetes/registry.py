@@ -64,7 +64,6 @@ class Reference:
 
     @property
     def local(self) -> bool:
-        """Whether the registry is on this machine."""
         return is_local(self.registry)
 
     def __str__(self) -> str:

@@ -40,7 +40,6 @@ class Used:
     peak_bytes: int = 0
 
     def plus(self, cpu_s: float, peak_bytes: int) -> Used:
-        """With one more process."""
         return Used(self.cpu_s + cpu_s, self.peak_bytes + peak_bytes)
 
 
@@ -64,7 +63,6 @@ class Programs:
         return made
 
     def withheld(self) -> list[Withheld]:
-        """The reason if there is nothing to report."""
         names = ("cpu_process_s", "memory_peak_bytes")
         return [] if self.by_node else [Withheld(names, NOT_LOOKED_AT)]
 

@@ -46,7 +46,6 @@ class Proved:
 
     @property
     def text(self) -> str:
-        """In one line."""
         if self.verdict is None:
             return f"{self.placement}: {self.reason}"
         failed = next((check for check in self.checks if not check.passed), None)
@@ -55,7 +54,6 @@ class Proved:
         return f"{self.verdict.text()}; {failed.name}: {failed.detail}"
 
     def as_json(self) -> dict[str, Any]:
-        """In JSON's types."""
         verdict = self.verdict
         return {
             "placement": str(self.placement),

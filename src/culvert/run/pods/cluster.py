@@ -163,7 +163,6 @@ class ReachedCluster(Clusters):
             )
 
     def under(self, vpn: Vpn, spec: LabSpec) -> Under:
-        """The same for every trial."""
         del spec
         if vpn.id != "none":
             raise NotPossible(

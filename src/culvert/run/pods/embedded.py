@@ -97,7 +97,6 @@ class OverVpn:
     """One embedded cluster that is up, over one VPN."""
 
     def __init__(self, vpn: Vpn, spec: LabSpec, say: Callable[[str], None] = quiet) -> None:
-        """``say`` is called before each step."""
         _require_root()
         self._say = say
         self.vpn = vpn
@@ -169,7 +168,6 @@ class OverVpn:
         return begin_accounting(probe, self.vpn.processes[name], present)
 
     def close(self) -> None:
-        """Remove everything. Idempotent."""
         self.cluster = None
         self._probes.clear()
         self._stack.close()
@@ -182,7 +180,6 @@ class OverVpn:
         return self.lab.broken() or vpn or cluster
 
     def facts(self) -> Mapping[str, str]:
-        """The versions of its parts, for a trial's evidence."""
         programs = self.programs
         return {
             "cluster": NOT_K3S,
@@ -219,7 +216,6 @@ class UnderEmbedded(Under):
     over: OverVpn | None = None
 
     def usage(self) -> Mapping[tuple[str, str], Usage]:
-        """Of the cluster's programs and of the VPN's."""
         if self.over is None or self.over.cluster is None:
             return {}
         found = {
@@ -235,7 +231,6 @@ class UnderEmbedded(Under):
 
     @contextmanager
     def watching(self) -> Iterator[list[Check]]:
-        """Of the VPN below it."""
         if self.over is None:
             yield []
             return
@@ -243,7 +238,6 @@ class UnderEmbedded(Under):
             yield checks
 
     def broken(self) -> CulvertError | None:
-        """What of the lab, the VPN or the cluster has died."""
         return None if self.over is None else self.over.broken()
 
 

@@ -86,5 +86,4 @@ class Observers:
 
 
 def _word(name: str) -> str:
-    """A node's name as a part of a pod's."""
     return name.replace(".", "-")[:40].strip("-").lower()

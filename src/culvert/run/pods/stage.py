@@ -79,12 +79,10 @@ class Pods(Stage):
         return self._under.lab(spec)
 
     def version(self, vpn: Vpn, lab: Lab) -> str:
-        """Of the VPN below the cluster."""
         del vpn, lab
         return self._under.version
 
     def facts(self, vpn: Vpn, lab: Lab) -> Mapping[str, str]:
-        """Of the VPN below the cluster, and of the cluster."""
         del vpn
         assert isinstance(lab, KubernetesLab)
         return {

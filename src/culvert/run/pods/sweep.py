@@ -75,7 +75,6 @@ class Swept:
 
     @property
     def text(self) -> str:
-        """In one line."""
         if not self.one_in:
             return "no marked packet came back"
         return (

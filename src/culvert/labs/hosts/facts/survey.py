@@ -98,7 +98,6 @@ class Survey:
 
     @property
     def devices(self) -> frozenset[str]:
-        """Names of interfaces."""
         return frozenset(str(link["ifname"]) for link in self.links)
 
     @property

@@ -31,7 +31,6 @@ class Choice:
         self._note("addresses", str(TUNNELS), str(self.tunnels))
 
     def device(self, usual: str) -> str:
-        """An interface's name: the usual one, or with another number."""
         taken = frozenset[str]().union(*(survey.devices for survey in self._surveys))
         for name in _names(usual):
             if name not in taken:

@@ -45,7 +45,6 @@ class Towards:
 
     @property
     def impaired(self) -> bool:
-        """Whether anything is requested."""
         return self.rate_bps is not None or self.emulated
 
     @property

@@ -54,7 +54,6 @@ class Stream:
         return event
 
     def forget(self) -> None:
-        """No further event is wanted."""
         self._agent.forget(self.number)
 
 
@@ -95,7 +94,6 @@ class Agent:
         self._beating.start()
 
     def call(self, do: str, *, timeout_s: float = ANSWER_S, **parameters: Any) -> Any:
-        """One request and its result."""
         stream = self.open(do, **parameters)
         try:
             return stream.next(timeout_s).get("result")
@@ -117,11 +115,9 @@ class Agent:
             raise self.lost() from None
 
     def forget(self, number: int) -> None:
-        """Drop later events of a request."""
         self._exchange.forget(number)
 
     def alive(self) -> bool:
-        """Whether the session lasts."""
         return not self._closed.is_set() and self._channel.poll() is None
 
     def lost(self) -> HostLost:
@@ -174,7 +170,6 @@ class Agent:
         )
 
     def _printed(self) -> list[str]:
-        """The lines of its standard error."""
         self._errors.join(PRINTED_S)
         printed = self._errors.so_far()
         text = (self._marks.after(printed) or b"").decode(errors="replace")

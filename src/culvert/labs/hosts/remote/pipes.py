@@ -27,7 +27,6 @@ class Output(io.RawIOBase):
         self._chunks.put(data)
 
     def readable(self) -> bool:
-        """Yes."""
         return True
 
     def readinto(self, buffer: Buffer) -> int:
@@ -50,7 +49,6 @@ class Input(io.RawIOBase):
         self._end = end
 
     def writable(self) -> bool:
-        """Yes."""
         return True
 
     def write(self, data: Buffer) -> int:
@@ -60,7 +58,6 @@ class Input(io.RawIOBase):
         return len(part)
 
     def close(self) -> None:
-        """The end of the program's input."""
         if not self.closed:
             self._end()
         super().close()

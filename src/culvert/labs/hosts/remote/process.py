@@ -77,7 +77,6 @@ class RemoteProcess(Process):
 
     @property
     def pid(self) -> int:
-        """Process id on the host."""
         return self._pid
 
     @property
@@ -93,7 +92,6 @@ class RemoteProcess(Process):
         return not self._ended.is_set()
 
     def returncode(self) -> int | None:
-        """Exit code, negative for a signal, None while it runs, or if the host was lost."""
         return self._code
 
     def communicate(self, given: bytes | None, *, timeout_s: float) -> tuple[bytes, bytes]:
@@ -122,7 +120,6 @@ class RemoteProcess(Process):
         return self.stdout.read(), io.BufferedReader(self._outputs["err"]).read()
 
     def stop(self, *, grace_s: float = 2.0) -> None:
-        """SIGTERM to its group, SIGKILL after the grace period; returns when all have ended."""
         if self._stopped:
             return
         self._stopped = True
@@ -154,7 +151,6 @@ class RemoteProcess(Process):
         return time.monotonic() - self._requested_s
 
     def usage(self) -> Usage | None:
-        """Read there, while it runs."""
         found = self._state()
         if found is None:
             return None
@@ -166,7 +162,6 @@ class RemoteProcess(Process):
         )
 
     def stopped(self) -> Sequence[int]:
-        """Read there, while it runs."""
         found = self._state()
         return [] if found is None else list(found["stopped"])
 
@@ -176,7 +171,6 @@ class RemoteProcess(Process):
         return 0 if found is None else int(found["resumptions"])
 
     def threads(self) -> int | None:
-        """Their number, while it runs."""
         found = self._state()
         return None if found is None else int(found["threads"])
 

@@ -20,14 +20,12 @@ def dial(agent: Agent, path: str) -> socket.socket:
     number = stream.number
 
     def there() -> None:
-        """What the caller writes."""
         with suppress(OSError, CulvertError):
             while data := theirs.recv(CHUNK):
                 agent.post("input", of=number, data=encoded(data))
             agent.post("close_input", of=number)
 
     def back() -> None:
-        """What the host answers."""
         with suppress(OSError, CulvertError):
             while (event := stream.next(None)).get("event") == "output":
                 theirs.sendall(decoded(event["data"]))

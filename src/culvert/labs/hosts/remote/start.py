@@ -157,7 +157,6 @@ def _host(contact: FirstContact, probe: str, directory: str) -> list[str]:
 
 
 def _as_root(contact: FirstContact, name: str, password: str | None) -> tuple[list[str], bytes]:
-    """The words before a command, and what it must read first."""
     match contact.escalation:
         case Escalation.ROOT:
             return [], b""

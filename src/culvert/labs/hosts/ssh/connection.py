@@ -206,7 +206,6 @@ class SshConnection:
         return self._popen(self._session(command))
 
     def alive(self) -> bool:
-        """Whether the master runs."""
         master = self._master  # another thread may close it
         return master is not None and master.poll() is None
 

@@ -86,13 +86,11 @@ class SshError(Enum):
 
     @property
     def kind(self) -> type[HostLost]:
-        """The error's type."""
         refused = self in (SshError.RESET, SshError.EXCHANGE)
         return LoginRefused if refused else HostLost
 
     @property
     def message(self) -> str:
-        """A part of ssh's message."""
         return str(self.value[0])
 
 

@@ -31,7 +31,6 @@ class Printed:
         self._thread.start()
 
     def join(self, timeout_s: float | None = None) -> None:
-        """Wait for its end."""
         self._thread.join(timeout_s)
 
     def so_far(self) -> bytes:

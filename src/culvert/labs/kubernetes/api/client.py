@@ -127,14 +127,12 @@ class Api:
 
     @property
     def core(self) -> Any:
-        """Namespaces, nodes, pods, services, events."""
         from kubernetes import client
 
         return client.CoreV1Api(self.client)
 
     @property
     def authorization(self) -> Any:
-        """What this user may do."""
         from kubernetes import client
 
         return client.AuthorizationV1Api(self.client)
@@ -224,7 +222,6 @@ class Api:
         self.call_unless(Http.NOT_FOUND, what, request, *args, body=NOW)
 
     def close(self) -> None:
-        """Close its connections."""
         self.client.close()
 
 

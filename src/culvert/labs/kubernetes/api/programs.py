@@ -104,7 +104,6 @@ class PodProgram(Process):
         self._send(self._streams.write_stdin, data)
 
     def close_input(self) -> None:
-        """End its standard input."""
         with suppress(OSError):
             if self._streams.can_end_input:
                 self._send(self._streams.end_input)
@@ -200,12 +199,10 @@ class InputPipe(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        """Send the bytes at once."""
         self._program.write(bytes(data))
         return len(data)
 
     def close(self) -> None:
-        """End the program's input."""
         if not self.closed:
             self._program.close_input()
             super().close()

@@ -80,7 +80,6 @@ class EmbeddedCluster:
 
     @property
     def control(self) -> ClusterNode:
-        """The control plane's node."""
         return self._plane.node
 
     @property
@@ -89,7 +88,6 @@ class EmbeddedCluster:
         return tuple(self._nodes.values())
 
     def node(self, name: str) -> ClusterNode:
-        """A node by name."""
         return self._nodes[name]
 
     def user(self, name: str) -> Api:

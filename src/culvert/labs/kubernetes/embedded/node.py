@@ -108,7 +108,6 @@ class ClusterNode:
         check: bool = True,
         stdin: str | None = None,
     ) -> Completed:
-        """Run a program there until it ends."""
         return self.at.run(
             [*self._enter(), *argv],
             timeout_s=timeout_s,
@@ -179,7 +178,6 @@ def _children(pid: int) -> list[int]:
 
 
 def _family(pid: int) -> list[int]:
-    """A process and its descendants."""
     found = [pid]
     for each in found:
         found += _children(each)

@@ -43,7 +43,6 @@ class ClusterAuthority:
 
     @property
     def certificate(self) -> bytes:
-        """The authority's own certificate, as PEM."""
         return self._certificate.public_bytes(serialization.Encoding.PEM)
 
     def issue(

@@ -48,7 +48,6 @@ class Wish:
         return cls(By.LABEL if "=" in word else By.NAME, word)
 
     def matches(self, node: ClusterNodeInfo) -> bool:
-        """Whether a node is one of those."""
         match self.by:
             case By.NAME:
                 return node.name == self.value
@@ -81,7 +80,6 @@ class ClusterNodeInfo:
 
     @classmethod
     def of(cls, node: Any) -> ClusterNodeInfo:
-        """From a V1Node."""
         ready = any(
             condition.type == "Ready" and condition.status == "True"
             for condition in node.status.conditions or ()

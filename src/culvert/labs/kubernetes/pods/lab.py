@@ -74,7 +74,6 @@ class KubernetesLab(Lab):
 
     @property
     def nodes(self) -> Mapping[str, PodNode]:
-        """The ends of the path by name, once it is open."""
         return self._nodes
 
     @property
@@ -96,12 +95,10 @@ class KubernetesLab(Lab):
         return False
 
     def attachments(self, node: str) -> tuple[Attachment, ...]:
-        """A pod has one network."""
         return (self._nodes[node].underlay,)
 
     @property
     def chosen(self) -> Chosen:
-        """The cluster's nodes of both ends."""
         if self._chosen is None:
             raise LabError("the lab kubernetes", "is not open", "open it first")
         return self._chosen

@@ -32,7 +32,6 @@ class Controller:
 
     @classmethod
     def this(cls) -> Controller:
-        """This process."""
         return cls(this_process(), _pid_namespace())
 
     @classmethod
@@ -73,7 +72,6 @@ class RunHere:
 
     @property
     def names(self) -> list[str]:
-        """Of what is removed."""
         in_theirs = [] if self.home in self.namespaces else [f"{self.home}/{self._owner}"]
         return [*self.namespaces, *in_theirs]
 

@@ -237,7 +237,6 @@ def roles(namespace: str) -> list[Manifest]:
 
 
 def _role(kind: str, name: str, needed: Sequence[Right]) -> Manifest:
-    """With exactly these rights."""
     by_resource: dict[tuple[str, str], list[str]] = {}
     for right in needed:
         resource = f"{right.resource}/{right.subresource}" if right.subresource else right.resource

@@ -80,7 +80,6 @@ class PodNode(Node):
 
     @cached_property
     def underlay(self) -> Attachment:  # type: ignore[override]
-        """The device with its address."""
         device = DEVICE
         if self.where.host_network:
             routes = self.read("/proc/net/route").decode()
@@ -119,7 +118,6 @@ class PodNode(Node):
         stdin: str | None = None,
         check: bool = True,
     ) -> Completed:
-        """Run a program of the pod until it ends."""
         self._refuse(argv[0], env)
         return self.run_bytes(
             argv, None if stdin is None else stdin.encode(), timeout_s=timeout_s, check=check
@@ -197,7 +195,6 @@ class PodNode(Node):
         raise OSError(f"{path}: sockets of a pod cannot be reached")
 
     def facts(self) -> Mapping[str, Any]:
-        """Where the pod is, and on what."""
         return {
             "pod": f"{self.where.namespace}/{self.where.pod}",
             "address": str(self.where.address),
@@ -212,7 +209,6 @@ class PodNode(Node):
 
     @property
     def kernel_release(self) -> str:
-        """As the node reports it to the cluster."""
         return self.host.kernel
 
     def link(self, device: str) -> LinkState | None:
@@ -236,7 +232,6 @@ class PodNode(Node):
         return PodProgram(self._api, where.namespace, where.pod, where.container, argv, name)
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The result of one request to the probe."""
         line = json.dumps({"id": 1, **request}) + "\n"
         printed = self.run([self._program, "agent"], stdin=line, timeout_s=ANSWER_S).stdout
         for answer in map(json.loads, printed.splitlines()):

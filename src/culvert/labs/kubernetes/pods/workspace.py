@@ -138,7 +138,6 @@ class Workspace:
             time.sleep(namespaces.POLL_S)  # a watch would hold a connection for each pod
 
     def read(self, plan: PodPlan) -> Any:
-        """A pod as it is now; raises LabError if it is gone."""
         found = self._find(plan)
         if found is None:
             why = f"is gone from namespace {self.home_of(plan)}"
@@ -146,7 +145,6 @@ class Workspace:
         return found
 
     def remove(self, *plans: PodPlan) -> None:
-        """Delete pods and wait until they are gone."""
         for plan in plans:
             self._delete_pod(plan.name, self.home_of(plan))
         for plan in plans:
@@ -171,11 +169,9 @@ class Workspace:
         return address_of_service(made)
 
     def remove_service(self, name: str) -> None:
-        """Delete a service; no error if there is none."""
         self.api.delete(f"service {name}", self.api.core.delete_namespaced_service, name, self.home)
 
     def home_of(self, plan: PodPlan) -> str:
-        """The namespace of a pod."""
         return self.nodes_home if plan.host_network else self.home
 
     # -- shared ------------------------------------------------------------------------------------

@@ -60,20 +60,16 @@ class ClusterPrograms:
 
     @property
     def root(self) -> Path:
-        """The tree that is mounted over the nodes' own."""
         return self.path / "root"
 
     @property
     def crds(self) -> Path:
-        """Calico's custom resource definitions."""
         return self.path / "crds.yaml"
 
     def program(self, name: str) -> Path:
-        """A program of the tree."""
         return self.root / "usr/bin" / name
 
     def save(self, directory: Path) -> None:
-        """Write the record."""
         content = {name: value for name, value in asdict(self).items() if name != "path"}
         text = json.dumps(content, indent=1) + "\n"
         (directory / RECORD).write_text(text, encoding="utf-8")
