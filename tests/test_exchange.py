@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-import queue
 import time
 from typing import Any
 
 import pytest
 
+from culvert.errors import DeadlineExceeded, LabError, ProbeError
 from culvert.exchange import MOST_LINE, Event, Exchange
 
 
@@ -23,7 +23,11 @@ class Kept(io.BytesIO):
 
 def exchange(output: bytes, **given: Any) -> tuple[Exchange, Kept]:
     written = Kept()
-    return Exchange(written, io.BytesIO(output), "test", **given), written
+    return Exchange(written, io.BytesIO(output), "node a", lost, **given), written
+
+
+def lost(during: str) -> LabError:
+    return LabError("the agent", f"it has ended during {during}", "start it again")
 
 
 def test_requests_have_numbers_and_no_parameter_that_is_none() -> None:
@@ -42,9 +46,11 @@ def test_events_reach_their_request_and_the_end_reaches_all() -> None:
     made, _ = exchange(b'{"id":2,"n":2}\n{"id":1,"n":1}\n{"id":7}\n')
     first, second = made.open("a"), made.open("b")
     made.begin()
-    assert [first.next(5), first.next(5)] == [{"id": 1, "n": 1}, None]
-    assert [second.next(5), second.next(5)] == [{"id": 2, "n": 2}, None]
-    with pytest.raises(queue.Empty):
+    for replies, event in ((first, {"id": 1, "n": 1}), (second, {"id": 2, "n": 2})):
+        assert replies.next(5) == event
+        with pytest.raises(LabError, match=f"has ended during {replies.do}"):
+            replies.next(5)
+    with pytest.raises(DeadlineExceeded):
         first.next(0)
 
 
@@ -54,7 +60,7 @@ def test_what_was_forgotten_gets_nothing() -> None:
     made.forget(replies.number)
     made.begin()
     made.join(5)
-    with pytest.raises(queue.Empty):
+    with pytest.raises(DeadlineExceeded):
         replies.next(0)
 
 
@@ -68,12 +74,12 @@ def test_a_line_without_a_number_is_a_strangers(line: bytes) -> None:
 
     def stray(found: bytes) -> Event:
         seen.append(found)
-        return {"event": "error"}
+        return {"event": "stray"}
 
     made, _ = exchange(line + b"\n", stray=stray)
     both = [made.open("a"), made.open("b")]
     made.begin()
-    assert [one.next(5) for one in both] == [{"event": "error"}] * 2
+    assert [one.next(5) for one in both] == [{"event": "stray"}] * 2
     assert seen == [line + b"\n"]
 
 
@@ -81,12 +87,33 @@ def test_a_line_without_an_end_ends_the_exchange() -> None:
     made, _ = exchange(b"x" * (MOST_LINE + 1))
     replies = made.open("a")
     made.begin()
-    assert replies.next(60) is None
+    with pytest.raises(LabError, match="has ended"):
+        replies.next(60)
 
 
 def test_a_deadline_is_kept() -> None:
     made, _ = exchange(b"")
     begun = time.monotonic()
-    with pytest.raises(queue.Empty):
-        made.expect(5).next(0.05)
+    with pytest.raises(DeadlineExceeded, match="probe task read on node a: no 'done' within"):
+        made.expect(5, "read").next(0.05, "done")
     assert time.monotonic() - begun >= 0.05
+
+
+def test_an_error_of_the_agent_is_raised() -> None:
+    said = {"event": "error", "what": "/x", "why": "there is none", "remedy": "write it"}
+    lines = [{"id": 1, **said}, {"id": 1, **said, "errno": 2}]
+    made, _ = exchange(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+    replies = made.open("read")
+    made.begin()
+    with pytest.raises(ProbeError, match="read on node a: /x: there is none") as error:
+        replies.next(5)
+    assert error.value.remedy == "write it"
+    with pytest.raises(FileNotFoundError, match="/x"):
+        replies.next(5)
+
+
+def test_an_agent_that_is_gone_gets_no_request() -> None:
+    made, written = exchange(b"")
+    written.close()
+    with pytest.raises(LabError, match="has ended during read"):
+        made.open("read")

@@ -1,4 +1,5 @@
-"""Requests to an agent and its events, as JSON lines over two pipes (docs/probe-protocol.md).
+"""The client of an agent: requests and events as JSON lines over two pipes
+(docs/probe-protocol.md).
 
 Each request has a number, which its events carry. The agent of a node and that of a host speak it.
 """
@@ -7,12 +8,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import queue
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import IO, Any
 
+from culvert.errors import CulvertError, DeadlineExceeded, ProbeError
 from culvert.files.json_text import read_json
 
 Event = dict[str, Any]
@@ -21,15 +24,42 @@ MOST_LINE = 64 << 20
 
 
 class Replies:
-    """The events of one request. ``next`` raises queue.Empty when none came in time."""
+    """The events of one request."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, exchange: Exchange, number: int, do: str) -> None:
         self.number = number
+        self.do = do
+        self._exchange = exchange
         self._events: queue.Queue[Event | None] = queue.Queue()
 
-    def next(self, timeout_s: float | None) -> Event | None:
-        """The next event; None if the agent has closed its output."""
-        return self._events.get(timeout=timeout_s)
+    def next(self, timeout_s: float | None, wanted: str = "answer") -> Event:
+        """The next event; ``wanted`` is named in an error. Raises DeadlineExceeded, what ``lost``
+        returns for an agent that has ended, and for its errors OSError or ProbeError."""
+        where = self._exchange.where
+        try:
+            event = self._events.get(timeout=timeout_s)
+        except queue.Empty:
+            raise DeadlineExceeded(
+                f"probe task {self.do} on {where}",
+                f"no '{wanted}' within {timeout_s:g} s",
+                "see the probe's log; is the machine overloaded?",
+            ) from None
+        if event is None:
+            raise self._exchange.lost(self.do)
+        if event.get("event") != "error":
+            return event
+        errno, what = event.get("errno"), str(event.get("what", "?"))
+        if isinstance(errno, int):
+            raise OSError(errno, os.strerror(errno), what)
+        raise ProbeError(
+            f"{self.do} on {where}: {what}",
+            str(event.get("why", "no reason given")),
+            str(event.get("remedy", "see docs/probe-protocol.md")),
+        )
+
+    def forget(self) -> None:
+        """Drop later events."""
+        self._exchange.forget(self.number)
 
     def deliver(self, event: Event | None) -> None:
         """Called by the thread that reads."""
@@ -37,39 +67,43 @@ class Replies:
 
 
 class Exchange:
-    """Thread-safe. ``stray`` gets each line that is not an event with a number, such as a login
-    script's; all requests get the event that it returns."""
+    """Thread-safe. ``where`` is the agent's place for errors: "node a". ``lost`` returns the error
+    for an agent that has ended during a request. ``stray`` gets each line that is not an event with
+    a number, such as a login script's; all requests get the event that it returns."""
 
     def __init__(
         self,
         stdin: IO[bytes] | None,
         stdout: IO[bytes] | None,
-        name: str,
+        where: str,
+        lost: Callable[[str], CulvertError],
         stray: Callable[[bytes], Event] | None = None,
     ) -> None:
         assert stdin is not None
         assert stdout is not None
         self._stdin = stdin
         self._stdout = stdout
+        self.where = where
+        self.lost = lost
         self._stray = stray
         self._numbers = itertools.count(1)
         self._replies: dict[int, Replies] = {}
         self._lock = threading.Lock()
-        self._reader = threading.Thread(target=self._read, name=name, daemon=True)
+        self._reader = threading.Thread(target=self._read, name=f"agent-{where}", daemon=True)
 
     def begin(self) -> None:
         """Read from now on."""
         self._reader.start()
 
     def open(self, do: str, **parameters: Any) -> Replies:
-        """A request whose events are wanted. Raises OSError, ValueError if the agent is gone."""
-        replies = self.expect(self._number())
+        """A request whose events are wanted. Raises what ``lost`` returns if the agent is gone."""
+        replies = self.expect(self._number(), do)
         self.send(replies.number, do, **parameters)
         return replies
 
-    def expect(self, number: int) -> Replies:
+    def expect(self, number: int, do: str) -> Replies:
         """The events with a number, without a request."""
-        replies = Replies(number)
+        replies = Replies(self, number, do)
         with self._lock:
             self._replies[number] = replies
         return replies
@@ -84,13 +118,16 @@ class Exchange:
         self.send(self._number(), do, **parameters)
 
     def send(self, number: int, do: str, **parameters: Any) -> None:
-        """Write one request; parameters that are None are left out."""
+        """Write one request without parameters that are None. Raises what ``lost`` returns."""
         given = {name: value for name, value in parameters.items() if value is not None}
         request = {"id": number, "do": do, **given}
         line = json.dumps(request, separators=(",", ":")).encode() + b"\n"
-        with self._lock:
-            self._stdin.write(line)
-            self._stdin.flush()
+        try:
+            with self._lock:
+                self._stdin.write(line)
+                self._stdin.flush()
+        except (OSError, ValueError):
+            raise self.lost(do) from None
 
     def join(self, timeout_s: float) -> None:
         """Wait until the agent has closed its output, and all was read."""

@@ -6,7 +6,6 @@ docs/probe-protocol.md describes the tasks. No control port is ever opened.
 
 from __future__ import annotations
 
-import queue
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
@@ -30,10 +29,10 @@ _SHOWN = 200
 class Task:
     """A task that runs on the agent."""
 
-    def __init__(self, probe: Probe, replies: Replies, name: str) -> None:
+    def __init__(self, probe: Probe, replies: Replies) -> None:
         self._probe = probe
         self._replies = replies
-        self.name = name
+        self.name = replies.do
         self.intervals: list[Event] = []
 
     def ready(self, timeout_s: float = _ANSWER_S) -> Event:
@@ -72,29 +71,11 @@ class Task:
 
     def _wait(self, wanted: str, timeout_s: float) -> Event:
         while True:
-            try:
-                event = self._replies.next(timeout_s)
-            except queue.Empty:
-                raise DeadlineExceeded(
-                    f"probe task {self.name} on node {self._probe.node_name}",
-                    f"no '{wanted}' within {timeout_s:g} s",
-                    "see the probe's log in the run directory; is the machine overloaded?",
-                ) from None
-            if event is None:
-                raise self._probe.death(self.name)
-            match event.get("event"):
-                case "error":
-                    raise ProbeError(
-                        f"{self.name} on node {self._probe.node_name}: {event.get('what', '?')}",
-                        str(event.get("why", "no reason given")),
-                        str(event.get("remedy", "see docs/probe-protocol.md")),
-                    )
-                case "interval":
-                    self.intervals.append(event)
-                case kind if kind == wanted:
-                    return event
-                case _:
-                    continue
+            event = self._replies.next(timeout_s, wanted)
+            if event.get("event") == "interval":
+                self.intervals.append(event)
+            elif event.get("event") == wanted:
+                return event
 
 
 class Probe:
@@ -105,7 +86,9 @@ class Probe:
         program = node.require("culvert-probe", "run 'make setup'")
         self._process = node.spawn([program, "agent"], name="probe", pipes=True)
         process = self._process
-        self._exchange = Exchange(process.stdin, process.stdout, f"probe-{node.name}", _stray)
+        self._exchange = Exchange(
+            process.stdin, process.stdout, f"node {node.name}", self.death, _stray
+        )
         self._exchange.begin()
 
     @property
@@ -120,10 +103,7 @@ class Probe:
 
     def begin(self, task: str, **parameters: Any) -> Task:
         """Start a task and return at once. Raises ProbeError if the agent is gone."""
-        try:
-            return Task(self, self._exchange.open(task, **parameters), task)
-        except (OSError, ValueError):
-            raise self.death(task) from None
+        return Task(self, self._exchange.open(task, **parameters))
 
     def call(self, task: str, timeout_s: float, **parameters: Any) -> Event:
         """Start a task and wait for its result."""
@@ -131,10 +111,7 @@ class Probe:
 
     def send(self, number: int, do: str, **parameters: Any) -> None:
         """Write one request of a task; raises ProbeError if the agent is gone."""
-        try:
-            self._exchange.send(number, do, **parameters)
-        except (OSError, ValueError):
-            raise self.death(do) from None
+        self._exchange.send(number, do, **parameters)
 
     def death(self, during: str) -> ProbeError:
         """The error for an agent that has ended."""

@@ -6,17 +6,14 @@ See docs/probe-protocol.md (``culvert-probe host``).
 from __future__ import annotations
 
 import base64
-import os
-import queue
 import subprocess
 import threading
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any
 
-from culvert.errors import DeadlineExceeded, LabError, ProbeError
-from culvert.exchange import Event, Exchange, Replies
+from culvert.errors import LabError
+from culvert.exchange import Exchange
 from culvert.labs.hosts.ssh.connection import SshConnection
 from culvert.labs.hosts.ssh.failures import HostLost
 from culvert.labs.hosts.ssh.printed import Marks, Printed
@@ -29,36 +26,9 @@ PRINTED_S = 1.0
 """Longest time until what an agent that has ended printed is read."""
 
 
-class Stream:
-    """The events of one request."""
-
-    def __init__(self, agent: Agent, replies: Replies) -> None:
-        self._agent = agent
-        self._replies = replies
-        self.number = replies.number
-
-    def next(self, timeout_s: float | None) -> Event:
-        """The next event. Raises DeadlineExceeded, HostLost; for an error OSError or ProbeError."""
-        try:
-            event = self._replies.next(timeout_s)
-        except queue.Empty:
-            raise DeadlineExceeded(
-                f"host {self._agent.name}",
-                f"no answer within {timeout_s:g} s",
-                "see whether the host is overloaded",
-            ) from None
-        if event is None:
-            raise self._agent.lost()
-        if event.get("event") == "error":
-            raise _error(self._agent.name, event)
-        return event
-
-    def forget(self) -> None:
-        self._agent.forget(self.number)
-
-
-class Agent:
-    """Thread-safe. ``begin`` first; ``close`` ends everything on the host."""
+class Agent(Exchange):
+    """``start`` first; ``close`` ends everything on the host. Its errors for an agent that has
+    ended are HostLost."""
 
     def __init__(
         self,
@@ -72,21 +42,21 @@ class Agent:
         self._channel = channel
         self._marks = marks
         self._errors = Printed(channel.stderr, channel.kill)
-        self._exchange = Exchange(channel.stdin, channel.stdout, f"agent-{name}")
+        super().__init__(channel.stdin, channel.stdout, f"host {name}", self._lost)
         self._closed = threading.Event()
         self.directory = PurePosixPath()
         """The run's files, as its programs see them; once it has begun."""
-        self._ready = Stream(self, self._exchange.expect(0))
+        self._ready = self.expect(0, "start")
         self._beating = threading.Thread(target=self._beat, name=f"beat-{name}", daemon=True)
 
-    def begin(self, first: bytes, *, timeout_s: float) -> None:
+    def start(self, first: bytes, *, timeout_s: float) -> None:
         """Send what sudo reads, then wait until the agent is ready."""
         if first:
             assert self._channel.stdin is not None
             with suppress(OSError):
                 self._channel.stdin.write(first)
                 self._channel.stdin.flush()
-        self._exchange.begin()
+        self.begin()
         try:
             self.directory = PurePosixPath(self._ready.next(timeout_s)["directory"])
         except HostLost:
@@ -94,34 +64,17 @@ class Agent:
         self._beating.start()
 
     def call(self, do: str, *, timeout_s: float = ANSWER_S, **parameters: Any) -> Any:
-        stream = self.open(do, **parameters)
+        replies = self.open(do, **parameters)
         try:
-            return stream.next(timeout_s).get("result")
+            return replies.next(timeout_s).get("result")
         finally:
-            stream.forget()
-
-    def open(self, do: str, **parameters: Any) -> Stream:
-        """A request with several events. Raises HostLost."""
-        try:
-            return Stream(self, self._exchange.open(do, **parameters))
-        except (OSError, ValueError):
-            raise self.lost() from None
-
-    def post(self, do: str, **parameters: Any) -> None:
-        """A request whose answer nobody reads. Raises HostLost."""
-        try:
-            self._exchange.post(do, **parameters)
-        except (OSError, ValueError):
-            raise self.lost() from None
-
-    def forget(self, number: int) -> None:
-        self._exchange.forget(number)
+            replies.forget()
 
     def alive(self) -> bool:
         return not self._closed.is_set() and self._channel.poll() is None
 
-    def lost(self) -> HostLost:
-        """The error for a session that has ended."""
+    def _lost(self, during: str) -> HostLost:
+        del during
         if not self._connection.alive():
             return self._connection.lost()
         printed = self._printed()
@@ -154,7 +107,7 @@ class Agent:
             channel.wait()
             if wait_s:
                 problems = [f"its agent did not end within {wait_s:g} s"]
-        self._exchange.join(2)
+        self.join(2)
         if self._beating.is_alive() and self._beating is not threading.current_thread():
             self._beating.join(timeout=2)
         return problems
@@ -192,12 +145,3 @@ def encoded(data: bytes) -> str:
 def decoded(text: Any) -> bytes:
     """The bytes of an answer."""
     return base64.b64decode(text) if isinstance(text, str) else b""
-
-
-def _error(name: str, event: Mapping[str, Any]) -> Exception:
-    errno, why = event.get("errno"), str(event.get("why", "no reason given"))
-    if isinstance(errno, int):
-        return OSError(errno, os.strerror(errno), str(event.get("what", "")))
-    return ProbeError(
-        f"host {name}: {event.get('what', '?')}", why, str(event.get("remedy", "report it"))
-    )

@@ -11,7 +11,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
 from culvert.errors import CulvertError, DeadlineExceeded, LabError, NotPossible
-from culvert.labs.hosts.remote.agent import ANSWER_S, Agent, Stream, decoded, encoded
+from culvert.exchange import Replies
+from culvert.labs.hosts.remote.agent import ANSWER_S, Agent, decoded, encoded
 from culvert.labs.hosts.remote.pipes import CHUNK, Input, Output
 from culvert.labs.process import Process, Usage
 
@@ -116,7 +117,7 @@ class RemoteProcess(Process):
                 "see which program of that name comes first in the host's PATH",
             )
         if self._code is None:
-            raise self._agent.lost()
+            raise self._agent.lost("spawn")
         return self.stdout.read(), io.BufferedReader(self._outputs["err"]).read()
 
     def stop(self, *, grace_s: float = 2.0) -> None:
@@ -193,7 +194,7 @@ class RemoteProcess(Process):
             output.feed(b"")
         self._ended.set()
 
-    def _deliver(self, stream: Stream) -> None:
+    def _deliver(self, stream: Replies) -> None:
         open_streams, exited = set(self._outputs), False
         while open_streams or not exited:
             event = stream.next(None)

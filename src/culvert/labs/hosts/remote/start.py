@@ -116,7 +116,7 @@ def start_agent(connection: SshConnection, contact: FirstContact, probe: str) ->
     channel = connection.start(marks.before(shlex.join(["exec", *words, *command])))
     agent = Agent(entry.name, connection, channel, marks)
     try:
-        agent.begin(first, timeout_s=START_S)
+        agent.start(first, timeout_s=START_S)
     except BaseException:
         agent.close(wait_s=0)
         raise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from culvert.errors import DeadlineExceeded, LabError, NotPossible
+from culvert.exchange import Exchange
 from culvert.labs.host import Completed
 from culvert.labs.kubernetes.api.client import Api
 from culvert.labs.kubernetes.api.programs import PodProgram
@@ -176,7 +176,7 @@ class PodNode(Node):
     def read_all(self, paths: Sequence[str]) -> dict[str, str]:
         """Files below /proc and /sys, by path; raises OSError for the first that cannot be read."""
         found: dict[str, str] = {}
-        for file in self._ask({"do": "read", "paths": list(paths)})["files"]:
+        for file in self._ask("read", paths=list(paths))["files"]:
             if file["text"] is None:
                 raise OSError(f"{file['path']} on node {self.name}: {file['error']}")
             found[file["path"]] = file["text"]
@@ -231,15 +231,20 @@ class PodNode(Node):
         where = self.where
         return PodProgram(self._api, where.namespace, where.pod, where.container, argv, name)
 
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        line = json.dumps({"id": 1, **request}) + "\n"
-        printed = self.run([self._program, "agent"], stdin=line, timeout_s=ANSWER_S).stdout
-        for answer in map(json.loads, printed.splitlines()):
-            if answer.get("event") == "done":
-                return dict(answer["result"])
-            if answer.get("event") == "error":
-                raise LabError(f"the probe on node {self.name}", answer["why"], answer["remedy"])
-        raise LabError(f"the probe on node {self.name}", "gave no answer", "see the pod's state")
+    def _ask(self, do: str, **parameters: Any) -> dict[str, Any]:
+        program = self._start([self._program, "agent"])
+
+        def lost(during: str) -> LabError:
+            why = program.log_text().strip() or "it gave no answer"
+            return LabError(f"the probe on node {self.name}", f"{during}: {why}", "see the pod")
+
+        agent = Exchange(program.stdin, program.stdout, f"node {self.name}", lost)
+        agent.begin()
+        try:
+            return dict(agent.open(do, **parameters).next(ANSWER_S, "done")["result"])
+        finally:
+            program.close()
+            agent.join(ANSWER_S)
 
     def _no_files(self, path: str) -> NotPossible:
         return NotPossible(
