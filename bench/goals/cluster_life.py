@@ -87,7 +87,6 @@ def _processes(over: OverVpn) -> set[int]:
 
 def _first_figure(under: UnderEmbedded, number: int) -> float:
     """The command in the network of the control plane, with the machine's files."""
-    assert under.over is not None
     assert under.over.cluster is not None
     control = under.over.cluster.control
     config = control.at.write("bench/kubeconfig", under.over.cluster.kubeconfig, secret=True)

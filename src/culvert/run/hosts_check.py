@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from culvert.counter import Counter
 from culvert.errors import CulvertError, NotPossible
-from culvert.labs.hosts.facts.clock import offset_of
 from culvert.labs.hosts.facts.survey import Survey
 from culvert.labs.hosts.fleet import Fleet
 from culvert.labs.hosts.host import SshHost
@@ -111,7 +110,7 @@ def _look_at(host: SshHost) -> HostFound:
         kernel=contact.release,
         privileges=contact.escalation,
     )
-    clock = offset_of(host)
+    clock = host.clock_offset()
     found.clock_ahead_ms, found.clock_uncertainty_ms = (
         clock.ahead_ns / 1e6,
         clock.uncertainty_ns / 1e6,

@@ -14,6 +14,7 @@ from culvert.labs.hosts.listed.inventory import Inventory
 from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
 from tests.labs.hosts.bad import another_sshd, fake, over, refused
+from tests.labs.hosts.connections import connect
 from tests.labs.hosts.remains import init_of, remains
 
 pytestmark = pytest.mark.lab
@@ -41,7 +42,7 @@ def test_another_directory_is_used_where_one_is_noexec(
     demo: DemoHosts, inventory: Inventory
 ) -> None:
     with another_sshd(demo, over("/tmp", "noexec")), Fleet(inventory, new_run_id()) as fleet:
-        (host,) = fleet.connect(inventory.hosts[:1])
+        (host,) = connect(fleet, inventory.hosts[:1])
         assert host.contact.directory.startswith("/var/tmp/culvert-")
 
 

@@ -24,6 +24,7 @@ from culvert.labs.hosts.listed.inventory import read_inventory
 from culvert.results import Status
 from culvert.runid import new_run_id
 from tests.cli import CULVERT
+from tests.labs.hosts.connections import connect
 from tests.labs.hosts.logins import WAYS, WITH_PASSWORD, Login, log_in_as
 from tests.labs.hosts.remains import init_of, remains, wait_unchanged
 from tests.labs.hosts.studies import round_trips
@@ -96,7 +97,7 @@ def cut_off_as(demo: DemoHosts, way: Login, directory: Path, victim: str, after_
         pytest.skip(skip_reason(VPNS[0]))
     inventory = log_in_as(demo, way)
     with Fleet(read_inventory(inventory), new_run_id()) as fleet:
-        fleet.connect(fleet.inventory.hosts)  # what a login itself writes is not the run's
+        connect(fleet, fleet.inventory.hosts)  # what a login itself writes is not the run's
     cut_off(demo, inventory, directory, random.choice(vpns), victim, after_s)
 
 

@@ -21,6 +21,7 @@ from culvert.vpns.none import NoVpn
 from culvert.vpns.registry import Registry
 from tests.cli import Cli
 from tests.install.test_roles import Works
+from tests.labs.hosts.connections import connect
 from tests.run.fakes import Count, Fake
 
 
@@ -64,7 +65,7 @@ def test_programs_go_where_the_inventory_has_them(
     place = "/var/tmp/own-tools"  # of the host alone
     found = installed(monkeypatch, demo, tmp_path, {"culvert_tools": place})
     assert found.ok, found.failures
-    (host,) = fleet.connect(fleet.inventory.hosts[:1])
+    (host,) = connect(fleet, fleet.inventory.hosts[:1])
     assert host.exists(f"{place}/slow-fast")
 
 

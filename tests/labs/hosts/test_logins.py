@@ -17,6 +17,7 @@ from culvert.labs.hosts.listed.inventory import read_inventory
 from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
 from tests.cli import Cli
+from tests.labs.hosts.connections import connect
 from tests.labs.hosts.logins import (
     DOAS,
     NOPASSWD,
@@ -44,7 +45,7 @@ def measured(say: Cli, demo: DemoHosts, inventory: Path, directory: Path) -> Non
         pytest.skip(skip_reason(VPNS[0]))
     study = round_trips(directory, vpns=", ".join(f'"{vpn}"' for vpn in wanted))
     with Fleet(read_inventory(inventory), new_run_id()) as fleet:
-        fleet.connect(fleet.inventory.hosts)  # what a login itself writes is not the run's
+        connect(fleet, fleet.inventory.hosts)  # what a login itself writes is not the run's
     before = {name: remains(demo, name) for name in demo.names}
     out = directory / "run"
     told = say(
@@ -74,7 +75,7 @@ def test_the_run_is_in_a_home_that_only_its_user_may_enter(
     """On a file system of its own, because temporary folders are mounted noexec."""
     inventory = log_in_as(demo, WITH_PASSWORD, view=_NOEXEC)
     with Fleet(read_inventory(inventory), new_run_id()) as fleet:
-        (host, *_) = fleet.connect(fleet.inventory.hosts)
+        (host, *_) = connect(fleet, fleet.inventory.hosts)
         assert host.contact.directory.startswith(f"/home/{USER}/culvert-")
     measured(say, demo, inventory, tmp_path)
 
@@ -127,7 +128,7 @@ def test_no_way_to_become_root(demo: DemoHosts) -> None:
 def test_the_password_is_on_no_command_line(demo: DemoHosts) -> None:
     inventory = read_inventory(log_in_as(demo, WITH_PASSWORD))
     with Fleet(inventory, new_run_id()) as fleet:
-        (host, *_) = fleet.connect(inventory.hosts)
+        (host, *_) = connect(fleet, inventory.hosts)
         assert host.run(["id", "-u"]).stdout.strip() == "0"
         assert not any(PASSWORD in line for line in processes(init_of(demo, "a")))
 

@@ -90,10 +90,12 @@ def test_what_is_no_program_has_no_architecture(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ssh_error", list(SshError))
 def test_every_error_of_ssh_has_a_remedy(ssh_error: SshError) -> None:
-    error = connection_error("a", "host.example", f"debug\nssh: x {ssh_error.message} y\n")
-    assert error.what == "host a"
-    assert error.why == ssh_error.value[1]
-    assert "{" not in error.remedy
+    messages, why, _ = ssh_error.value
+    for message in messages.split("|"):
+        error = connection_error("a", "host.example", f"debug\nssh: x {message} y\n")
+        assert error.what == "host a"
+        assert error.why == why
+        assert "{" not in error.remedy
 
 
 def test_an_unknown_error_of_ssh_is_shown() -> None:

@@ -16,6 +16,7 @@ from culvert.labs.hosts.listed.inventory import Inventory
 from culvert.labs.hosts.ssh.printed import Marks, last_line
 from culvert.runid import new_run_id
 from tests.labs.hosts.bad import another_sshd, fake, login, refused
+from tests.labs.hosts.connections import connect
 from tests.labs.hosts.remains import init_of
 
 _COMMAND = "printf '%s' \"it's !\" | cat; echo no >&2; exit 3"
@@ -71,7 +72,7 @@ def test_the_last_line_is_short_and_printable() -> None:
 def test_a_talkative_login_shell(demo: DemoHosts, inventory: Inventory, script: str) -> None:
     script = script.replace("'", "'\\''")
     with another_sshd(demo, **login(script)), Fleet(inventory, new_run_id()) as fleet:
-        (host,) = fleet.connect(inventory.hosts[:1])
+        (host,) = connect(fleet, inventory.hosts[:1])
         assert host.run(["id", "-u"]).stdout == "0\n"
         assert fleet.close() == []
     assert not list(Path(f"/proc/{init_of(demo, 'a')}/root/tmp").glob("culvert-*"))
@@ -110,7 +111,7 @@ def test_a_login_shell_that_gives_commands_another_input(
 
 @pytest.mark.lab
 def test_a_program_that_never_stops_printing(fleet: Fleet) -> None:
-    (host,) = fleet.connect(fleet.inventory.hosts[:1])
+    (host,) = connect(fleet, fleet.inventory.hosts[:1])
     with pytest.raises(LabError, match="yes on a: it printed more than 64 MiB"):
         host.run(["yes"], timeout_s=60)
     assert host.run(["echo", "still"]).stdout == "still\n"

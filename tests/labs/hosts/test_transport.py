@@ -24,6 +24,7 @@ from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
 from culvert.vpns.parts.forwarding import Forwarding
 from culvert.waiting import wait_until
+from tests.labs.hosts.connections import connect
 from tests.labs.hosts.remains import init_of, processes, remains, wait_unchanged
 
 pytestmark = pytest.mark.lab
@@ -273,14 +274,14 @@ def test_a_clean_up_that_fails_is_named(demo: DemoHosts, fleet: Fleet) -> None:
     assert "others may use it" in error.why
     assert "--clean" in error.remedy
     directory.chmod(0o700)
-    assert fleet.connect([entry])
+    assert connect(fleet, [entry])
     assert not directory.exists()
 
 
 def test_a_run_that_goes_on_is_left_alone(inventory: Inventory, fleet: Fleet) -> None:
-    (host,) = fleet.connect([inventory.hosts[0]])
+    (host,) = connect(fleet, [inventory.hosts[0]])
     with Fleet(inventory, new_run_id()) as other:
-        (same,) = other.connect([inventory.hosts[0]])
+        (same,) = connect(other, [inventory.hosts[0]])
         assert host.contact.directory in same.contact.stale
     host.require_answer()
     assert host.exists(f"{host.contact.directory}/boot")

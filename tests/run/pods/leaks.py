@@ -39,7 +39,6 @@ def done(node: NetnsNode | ClusterNode, *lines: str) -> Iterator[None]:
 @contextmanager
 def beside_the_vpn(under: UnderEmbedded, kind: Placement) -> Iterator[None]:
     """Packets of this kind from node a to b leave a beside the VPN, those of other kinds do not."""
-    assert under.over is not None
     assert under.over.cluster is not None
     near, core, far = (under.over.lab.nodes[name] for name in ("a", "core", "b"))
     (pods_of_b,) = (one["dst"] for one in routes(near) if one.get("dev") == "vxlan.calico")
@@ -72,7 +71,6 @@ def beside_the_vpn(under: UnderEmbedded, kind: Placement) -> Iterator[None]:
 @contextmanager
 def copied_clear(under: UnderEmbedded) -> Iterator[None]:
     """What node a has decapsulated is also sent over a second link without addresses to b."""
-    assert under.over is not None
     near, far = (under.over.lab.nodes[name] for name in ("a", "b"))
     with ExitStack() as stack:
         held = far.spawn(["sleep", "300"], name="second-link")

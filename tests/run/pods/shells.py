@@ -52,7 +52,6 @@ def manifest(name: str, node: str) -> dict[str, Any]:
 @contextmanager
 def pods_with_a_shell(under: UnderEmbedded) -> Iterator[list[PodNode]]:
     """One on each worker, running."""
-    assert under.over is not None
     assert under.over.cluster is not None
     api, image = under.workspace.api, archive(shell_image())
     core, hosts = api.core, {node.name: node for node in choice.nodes_of(api)}

@@ -125,7 +125,6 @@ def pods(under: UnderEmbedded) -> list[str]:
 
 def test_two_workers_are_ready_over_the_vpn(clusters: EmbeddedClusters) -> None:
     under = over(clusters, WIREGUARD)
-    assert under.over is not None
     nodes = choice.nodes_of(under.workspace.api)
     assert [(node.name, node.usable) for node in nodes] == [("a", True), ("b", True)]
     inside = {IPv4Address(node.address) for node in nodes}
@@ -256,7 +255,6 @@ class Restarted(Rtt):
     node b leave a beside the VPN."""
 
     def __init__(self, under: UnderEmbedded) -> None:
-        assert under.over is not None
         assert under.over.cluster is not None
         self.under, self.cluster = under, under.over.cluster
         self.ended = False
@@ -409,7 +407,6 @@ def test_a_vpn_below_it_that_is_interrupted_in_a_trial_gives_no_figure(
 def test_a_vpn_that_ends_in_a_trial_is_named(clusters: EmbeddedClusters) -> None:
     """The last one over WireGuard: the cluster is replaced."""
     under = over(clusters, WIREGUARD)
-    assert under.over is not None
     vpn = under.over.vpn
 
     class Ended(Rtt):
@@ -509,7 +506,6 @@ def test_a_node_that_goes_away_in_a_trial_is_named_and_nothing_is_left(
     clusters: EmbeddedClusters,
 ) -> None:
     under = over(clusters, NOTHING)
-    assert under.over is not None
     cluster, run_id = under.over.cluster, under.over.lab.run_id
     assert cluster is not None
     names = [node.group for node in cluster.nodes]

@@ -53,22 +53,14 @@ class Fleet:
         """The host of an entry, connected or not."""
         return self._hosts[entry.name]
 
-    def connect(self, entries: Iterable[HostEntry]) -> list[SshHost]:
-        """Connect to these hosts at the same time, unless they are connected and answer. Raises
-        the first's error."""
-        outcomes = self.try_to_connect(entries)
-        for outcome in outcomes:
-            if isinstance(outcome, CulvertError):
-                raise outcome
-        return [outcome for outcome in outcomes if not isinstance(outcome, CulvertError)]
-
     def try_to_connect(self, entries: Iterable[HostEntry]) -> list[SshHost | CulvertError]:
-        """The same; errors are outcomes."""
+        """Connect to these hosts at the same time, unless they are connected and answer; errors are
+        outcomes."""
         self._await_beginning()
         return self.each([self.host(entry) for entry in entries], _connected)
 
     def begin(self, entries: Iterable[HostEntry]) -> None:
-        """Start to connect to these hosts. Errors are those of ``connect``, which tries again."""
+        """Start to connect to these hosts; ``try_to_connect`` tries again after an error."""
         hosts = [self.host(entry) for entry in entries]
         self._beginning = threading.Thread(
             target=lambda: self.each(hosts, SshHost.open), name="connecting", daemon=True

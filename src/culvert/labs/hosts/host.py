@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -17,7 +19,6 @@ from culvert.labs.hosts.remote.start import (
     clean_stale,
     discard,
     place_probe,
-    require_kernel,
     require_root,
     start_agent,
 )
@@ -36,9 +37,19 @@ else
   mount --bind "$2/copy" "$1"
 fi
 """
+CLOCK_ROUNDS = 8
 SILENT_S = ALIVE_S * ALIVE_COUNT + 5.0
 """After this time OpenSSH has given up the connection."""
 SYSTEM = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/libexec"
+
+
+@dataclass(frozen=True)
+class Offset:
+    """``ahead_ns`` of CLOCK_REALTIME, by at most ``uncertainty_ns`` wrong: half of the shortest
+    round trip, whose two ways need not take equally long."""
+
+    ahead_ns: int
+    uncertainty_ns: int
 
 
 class SshHost(Host):
@@ -72,7 +83,6 @@ class SshHost(Host):
         try:
             self.connection.wait_until_watched()
             contact = first_contact(self.connection, self.run_id)
-            require_kernel(contact, self.name)
             require_root(self.connection, contact)
             probe = place_probe(self.connection, contact)
             if contact.stale:
@@ -216,3 +226,14 @@ class SshHost(Host):
     def clocks(self) -> dict[str, Any]:
         """The host's clocks in ns: ``monotonic_ns``, ``realtime_ns``."""
         return dict(self.agent.call("beat"))
+
+    def clock_offset(self) -> Offset:
+        """By the request with the shortest round trip."""
+        found = []
+        for _ in range(CLOCK_ROUNDS):
+            asked_ns = time.time_ns()
+            there_ns = int(self.clocks()["realtime_ns"])
+            answered_ns = time.time_ns()
+            found.append((answered_ns - asked_ns, there_ns - (asked_ns + answered_ns) // 2))
+        round_trip_ns, ahead_ns = min(found)
+        return Offset(ahead_ns, round_trip_ns // 2)

@@ -14,14 +14,12 @@ from culvert.errors import LabError, NotPossible, UsageError
 from culvert.labs.capability import TUNNEL, Capability
 from culvert.labs.host import Completed
 from culvert.labs.hosts.facts import device as facts
-from culvert.labs.hosts.facts.clock import offset_of
 from culvert.labs.hosts.facts.surroundings import Surroundings
 from culvert.labs.hosts.host import SshHost
-from culvert.labs.hosts.links.hops import passages
+from culvert.labs.hosts.links.network import passages
 from culvert.labs.hosts.remote.agent import encoded
-from culvert.labs.hosts.remote.pipes import CHUNK
+from culvert.labs.hosts.remote.pipes import CHUNK, dial
 from culvert.labs.hosts.remote.process import RemoteProcess
-from culvert.labs.hosts.remote.sockets import dial
 from culvert.labs.hosts.ssh.failures import HostLost
 from culvert.labs.node import Node
 from culvert.labs.passage import PASSAGES
@@ -170,7 +168,7 @@ class SshNode(Node):
         return int(self.host.clocks()["realtime_ns"])
 
     def clock(self) -> Mapping[str, int]:
-        return asdict(offset_of(self.host))
+        return asdict(self.host.clock_offset())
 
     def surroundings(self) -> Mapping[str, Any]:
         before, self._surroundings = self._surroundings, Surroundings.of(self.host)

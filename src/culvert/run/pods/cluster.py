@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from typing import Any
@@ -70,11 +70,10 @@ class Under:
         elsewhere."""
         return {}
 
-    @contextmanager
-    def watching(self) -> Iterator[list[Check]]:
+    def watching(self) -> AbstractContextManager[list[Check]]:
         """Whether the VPN below it was left alone meanwhile, once the body has ended; none where
         that is not known."""
-        yield []
+        return nullcontext([])
 
     def broken(self) -> CulvertError | None:
         """A part of the cluster that has died; None if it is not known of any."""

@@ -12,8 +12,8 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address
 from pathlib import Path as File
 from typing import Any
@@ -213,32 +213,23 @@ class OverVpn:
 class UnderEmbedded(Under):
     """The place of a run in an embedded cluster."""
 
-    over: OverVpn | None = None
+    over: OverVpn = field(kw_only=True)
 
     def usage(self) -> Mapping[tuple[str, str], Usage]:
-        if self.over is None or self.over.cluster is None:
-            return {}
-        found = {
-            (node.name, name): usage
-            for node in self.over.cluster.nodes
-            for name, usage in node.usage().items()
-        }
+        """Of the cluster's programs and of the VPN's."""
+        nodes = () if self.over.cluster is None else self.over.cluster.nodes
+        found = {(node.name, name): usage for node in nodes for name, usage in node.usage().items()}
         for node_name, processes in self.over.vpn.processes.items():
             for process in processes:
                 if (used := process.usage()) is not None:
                     found[node_name, process.name] = used
         return found
 
-    @contextmanager
-    def watching(self) -> Iterator[list[Check]]:
-        if self.over is None:
-            yield []
-            return
-        with self.over.watching() as checks:
-            yield checks
+    def watching(self) -> AbstractContextManager[list[Check]]:
+        return self.over.watching()
 
     def broken(self) -> CulvertError | None:
-        return None if self.over is None else self.over.broken()
+        return self.over.broken()
 
 
 class EmbeddedClusters(Clusters):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, ip_address
 
@@ -11,6 +12,7 @@ from culvert.labs import iproute
 from culvert.labs.footprint import Footprint
 from culvert.labs.hosts.facts.survey import Survey
 from culvert.labs.hosts.host import SshHost
+from culvert.labs.passage import UNKNOWN, Passage
 from culvert.topology.plan import Attachment
 
 _NAMES = {6: "TCP", 17: "UDP"}
@@ -19,6 +21,10 @@ _ESP, _AH = 50, 51
 _CHARON_TABLE = "220"
 _FIREWALL_FAMILIES = ("ip", "ip6")
 _STEPS = ("dev", "gateway", "prefsrc")
+
+ANSWER_S = 1
+_PING = f'for to do echo "@@$to"; ping -n -c 1 -W {ANSWER_S} "$to" 2>/dev/null; done'
+_TTL = re.compile(r"\bttl=(\d+)")
 
 Way = dict[str, str]
 """Device, gateway and source address of packets to an address."""
@@ -61,6 +67,37 @@ def ways_to(host: SshHost, addresses: Sequence[str]) -> dict[str, Way]:
         address, _, shown = part.partition("\n")
         way = (iproute.entries(shown, host.name) or [{}])[0]
         found[address] = {key: str(way[key]) for key in _STEPS if key in way}
+    return found
+
+
+def passages(host: SshHost, addresses: Mapping[str, str]) -> dict[str, Passage]:
+    """To each of the nodes, by name, at these addresses; by two commands on the host."""
+    if not addresses:
+        return {}
+    ways, ttls = ways_to(host, [*addresses.values()]), _ttls(host, [*addresses.values()])
+    return {
+        name: _passage(ways.get(address, {}), ttls.get(address, UNKNOWN))
+        for name, address in addresses.items()
+    }
+
+
+def _passage(way: Way, ttl: str) -> Passage:
+    return Passage(
+        device=way.get("dev", "none"),
+        source=way.get("prefsrc", "none"),
+        gateway=way.get("gateway", "none"),
+        ttl=ttl,
+    )
+
+
+def _ttls(host: SshHost, addresses: Sequence[str]) -> dict[str, str]:
+    timeout_s = 10.0 + 2 * ANSWER_S * len(addresses)
+    shown = host.run(["sh", "-c", _PING, "sh", *addresses], check=False, timeout_s=timeout_s)
+    found = {}
+    for part in shown.stdout.split("@@")[1:]:
+        address, _, printed = part.partition("\n")
+        if (ttl := _TTL.search(printed)) is not None:
+            found[address] = ttl[1]
     return found
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import shlex
-from pathlib import Path
 
 from culvert.errors import LabError, NotPossible
 from culvert.labs.hosts.remote.agent import Agent
@@ -14,8 +12,6 @@ from culvert.labs.hosts.ssh.connection import SshConnection
 from culvert.labs.hosts.ssh.printed import MOST_BYTES, Marks, last_line
 from culvert.labs.probes import PROBE, Architecture, probe_for
 
-OLDEST_KERNEL = (3, 4)
-"""PR_SET_CHILD_SUBREAPER (prctl(2))."""
 COPY_S = 120.0
 START_S = 30.0
 SILENCE_S = 20
@@ -72,19 +68,6 @@ def place_probe(connection: SshConnection, contact: FirstContact) -> str:
         + (last_line(done.stderr) or "its checksum differs"),
         "free some space on the host, then repeat",
     )
-
-
-def require_kernel(contact: FirstContact, name: str) -> None:
-    """Raise NotPossible for a kernel on which programs could escape their guard."""
-    found = re.match(r"(\d+)\.(\d+)", contact.release)
-    if found and (int(found[1]), int(found[2])) < OLDEST_KERNEL:
-        oldest = ".".join(map(str, OLDEST_KERNEL))
-        raise NotPossible(
-            f"host {name}",
-            f"its kernel {contact.release} is older than Linux {oldest}: programs that lose their "
-            "parent could not be ended on the host",
-            f"use Linux {oldest} or newer on the host, or leave it out",
-        )
 
 
 def require_root(connection: SshConnection, contact: FirstContact) -> None:
@@ -147,8 +130,7 @@ def clean_stale(connection: SshConnection, contact: FirstContact, probe: str) ->
 
 def discard(connection: SshConnection, contact: FirstContact) -> None:
     """Remove the run's directory of a host on which no agent was started."""
-    directory = Path(contact.directory)
-    connection.run(f"exec rm -rf {shlex.quote(str(directory))}")
+    connection.run(f"exec rm -rf {shlex.quote(contact.directory)}")
 
 
 def _host(contact: FirstContact, probe: str, directory: str) -> list[str]:

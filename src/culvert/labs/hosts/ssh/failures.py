@@ -3,6 +3,7 @@ are not translated."""
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 
 from culvert.errors import LabError
@@ -10,7 +11,8 @@ from culvert.labs.hosts.ssh.printed import last_line
 
 
 class SshError(Enum):
-    """A failure of a connection: the message of ssh, the reason and the remedy."""
+    """A failure of a connection: messages of ssh (a regular expression), the reason and the
+    remedy."""
 
     KEY_CHANGED = (
         "REMOTE HOST IDENTIFICATION HAS CHANGED",
@@ -23,12 +25,7 @@ class SshError(Enum):
         "do not connect to it; see your known_hosts",
     )
     KEY_UNKNOWN = (
-        "Host key verification failed",
-        "its host key is unknown, and unknown keys are refused",
-        "check its fingerprint and accept it once by hand: ssh {host}",
-    )
-    NO_KEY_KNOWN = (
-        "host key is known for",
+        "Host key verification failed|host key is known for",
         "its host key is unknown, and unknown keys are refused",
         "check its fingerprint and accept it once by hand: ssh {host}",
     )
@@ -49,12 +46,7 @@ class SshError(Enum):
         "start sshd on it, or correct ansible_port in the inventory",
     )
     UNREACHABLE = (
-        "No route to host",
-        "no route leads to it",
-        "see whether the host is up: ping {host}",
-    )
-    NETWORK = (
-        "Network is unreachable",
+        "No route to host|Network is unreachable",
         "no route leads to it",
         "see whether the host is up: ping {host}",
     )
@@ -84,15 +76,6 @@ class SshError(Enum):
         "see `ssh -G {host}`",
     )
 
-    @property
-    def kind(self) -> type[HostLost]:
-        refused = self in (SshError.RESET, SshError.EXCHANGE)
-        return LoginRefused if refused else HostLost
-
-    @property
-    def message(self) -> str:
-        return str(self.value[0])
-
 
 class HostLost(LabError):
     """A host that cannot be reached, or is not any more."""
@@ -106,9 +89,10 @@ class LoginRefused(HostLost):
 def connection_error(name: str, destination: str, stderr: str) -> HostLost:
     """The error for what ssh printed."""
     for error in SshError:
-        if error.message in stderr:
-            _, why, remedy = error.value
-            return error.kind(f"host {name}", why, remedy.format(host=destination))
+        messages, why, remedy = error.value
+        if re.search(messages, stderr):
+            kind = LoginRefused if error in (SshError.RESET, SshError.EXCHANGE) else HostLost
+            return kind(f"host {name}", why, remedy.format(host=destination))
     return HostLost(
         f"host {name}",
         last_line(stderr.encode(errors="replace")) or "the connection was lost",
