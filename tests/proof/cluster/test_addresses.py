@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ipaddress import IPv4Address
 
-from culvert.proof.cluster import addresses
+from culvert.proof.cluster.devices import MOST_ADDRESSES, local_addresses
 
 TRIE = """\
 Main:
@@ -31,16 +31,12 @@ Local:
 
 
 def test_local_addresses_are_the_nodes_own_each_once() -> None:
-    assert addresses.local(TRIE) == [IPv4Address("192.0.2.2"), IPv4Address("10.244.1.0")]
+    assert local_addresses(TRIE) == [IPv4Address("192.0.2.2"), IPv4Address("10.244.1.0")]
 
 
 def test_addresses_of_all_services_are_too_many() -> None:
     services = "".join(
-        f"   |-- 10.96.0.{number}\n      /32 host LOCAL\n" for number in range(addresses.MOST)
+        f"   |-- 10.96.0.{number}\n      /32 host LOCAL\n" for number in range(MOST_ADDRESSES)
     )
-    assert addresses.local(services)
-    assert addresses.local(TRIE + services) == []
-
-
-def test_an_address_of_ipv6_is_none_of_version_4() -> None:
-    assert addresses.of_version_4(["2001:db8::1", "192.0.2.2", ""]) == [IPv4Address("192.0.2.2")]
+    assert local_addresses(services)
+    assert local_addresses(TRIE + services) == []

@@ -7,9 +7,7 @@ from random import Random
 import pytest
 
 from culvert.probe.results import Captured
-from culvert.proof.cluster import encapsulation
-from culvert.proof.cluster.carrier import entropy
-from culvert.proof.cluster.encapsulation import Encapsulation
+from culvert.proof.cluster.carrier import Encapsulation, encapsulation_of, entropy
 from culvert.proof.cluster.judge import Protection, Verdict, checks, verdict
 from culvert.proof.cluster.seen import Marked, Seen, between
 from culvert.vpns.outer import OuterPacket
@@ -215,12 +213,12 @@ def test_kinds_of_packets() -> None:
     def packet(protocol: int, port: int = 0, payload: bytes = b"") -> OuterPacket:
         return OuterPacket(0, True, protocol, 1, port, 1100, payload)
 
-    assert encapsulation.of(packet(4)) is Encapsulation.IPIP
-    assert encapsulation.of(packet(50)) is Encapsulation.ESP
-    assert encapsulation.of(packet(47)) is Encapsulation.GRE
-    assert encapsulation.of(packet(6, 443)) is Encapsulation.TCP
-    assert encapsulation.of(packet(17, 8472, b"\x08\0\0\0")) is Encapsulation.VXLAN
-    assert encapsulation.of(packet(17, 4789, b"\0\0\0\0")) is Encapsulation.UDP
-    assert encapsulation.of(packet(17, 6081)) is Encapsulation.GENEVE
-    assert encapsulation.of(packet(17, 4500, b"\1")) is Encapsulation.ESP_IN_UDP
-    assert encapsulation.of(packet(17, 51871, bytes([4, 0, 0, 0]))) is Encapsulation.WIREGUARD
+    assert encapsulation_of(packet(4)) is Encapsulation.IPIP
+    assert encapsulation_of(packet(50)) is Encapsulation.ESP
+    assert encapsulation_of(packet(47)) is Encapsulation.GRE
+    assert encapsulation_of(packet(6, 443)) is Encapsulation.TCP
+    assert encapsulation_of(packet(17, 8472, b"\x08\0\0\0")) is Encapsulation.VXLAN
+    assert encapsulation_of(packet(17, 4789, b"\0\0\0\0")) is Encapsulation.UDP
+    assert encapsulation_of(packet(17, 6081)) is Encapsulation.GENEVE
+    assert encapsulation_of(packet(17, 4500, b"\1")) is Encapsulation.ESP_IN_UDP
+    assert encapsulation_of(packet(17, 51871, bytes([4, 0, 0, 0]))) is Encapsulation.WIREGUARD

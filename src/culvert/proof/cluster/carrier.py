@@ -1,4 +1,9 @@
-"""The packets that carried the marked ones on the way between two nodes. Pure."""
+"""The packets that carried the marked ones on the way between two nodes, and their kind. Pure.
+
+IANA's port of VXLAN is 4789 (RFC 7348), Linux's older one 8472; Geneve's is 6081 (RFC 8926);
+ESP in UDP has 4500 (RFC 3948). WireGuard has no port of its own: its data packets begin with
+04 00 00 00.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +11,10 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
-from culvert.proof.cluster import encapsulation
-from culvert.proof.cluster.encapsulation import Encapsulation
 from culvert.proof.cluster.seen import Marked, Seen
-from culvert.vpns.outer import outer_packet
+from culvert.vpns.outer import OuterPacket, outer_packet
 
 ENOUGH = 0.95
 """Share of the marked packets that must be found on the interfaces that carry them."""
@@ -18,6 +22,28 @@ NOT_RANDOM_BYTES = 64
 """Headers of tunnels at the begin of a payload."""
 SAMPLE_BYTES = 4_000
 """With fewer bytes the estimate of the entropy itself is more than 0.05 bits too low."""
+_UDP = 17
+_PROTOCOLS = {4: "IPIP", 47: "GRE", 50: "ESP"}
+_VXLAN_PORTS = frozenset({4789, 8472})
+_GENEVE_PORT = 6081
+_ESP_PORT = 4500
+_WIREGUARD_DATA = bytes((4, 0, 0, 0))
+_VXLAN_FLAGS = 0x08
+
+
+class Encapsulation(StrEnum):
+    """What carries the packets of pods on the nodes' interfaces."""
+
+    NONE = "no encapsulation"
+    VXLAN = "VXLAN"
+    GENEVE = "Geneve"
+    IPIP = "IPIP"
+    GRE = "GRE"
+    WIREGUARD = "WireGuard"
+    ESP = "ESP"
+    ESP_IN_UDP = "ESP in UDP"
+    UDP = "UDP of another kind"
+    TCP = "TCP"
 
 
 @dataclass(frozen=True)
@@ -53,7 +79,7 @@ def carrier(marked: Marked, expected: int, seen: Sequence[Seen], node: str) -> C
             packet = outer_packet(recorded)
             if not packet.outgoing:
                 continue
-            kind = encapsulation.of(packet)
+            kind = encapsulation_of(packet)
             if kind is Encapsulation.TCP:
                 streams[each.where].append(packet.payload)
                 lengths[each.where] += packet.length
@@ -83,3 +109,18 @@ def entropy(payloads: Sequence[bytes]) -> float | None:
     if total < SAMPLE_BYTES:
         return None
     return -sum(count / total * math.log2(count / total) for count in counts.values())
+
+
+def encapsulation_of(packet: OuterPacket) -> Encapsulation:
+    """By the outermost header."""
+    if packet.protocol != _UDP:
+        return Encapsulation(_PROTOCOLS.get(packet.protocol, "TCP"))
+    ports = {packet.source_port, packet.destination_port}
+    payload = packet.payload
+    if payload.startswith(_WIREGUARD_DATA):
+        return Encapsulation.WIREGUARD
+    if ports & _VXLAN_PORTS and payload[:1] and payload[0] & _VXLAN_FLAGS:
+        return Encapsulation.VXLAN
+    if _GENEVE_PORT in ports:
+        return Encapsulation.GENEVE
+    return Encapsulation.ESP_IN_UDP if _ESP_PORT in ports else Encapsulation.UDP

@@ -1,4 +1,4 @@
-"""The devices by which a node's packets leave it, from the kernel's files. Pure.
+"""The devices by which a node's packets leave it, and its addresses, from the kernel's files. Pure.
 
 A device is the node's own if hardware is behind it, or if it is of Ethernet, the node has a network
 on it, and it neither encapsulates, nor bridges, nor hands packets to a program, nor leads to
@@ -13,9 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from ipaddress import IPv4Address
 
 DEVICES = "/proc/net/dev"
 ROUTES = "/proc/net/route"
+TRIE = "/proc/net/fib_trie"
+MOST_ADDRESSES = 128
+"""A node has more if its proxy gives it the address of every service (IPVS): each would be compared
+with each packet."""
 _ONE_ADDRESS = 0xFFFFFFFF
 _UP, _NO_ARP = 0x1, 0x80
 """IFF_UP and IFF_NOARP of the kernel's if.h; dummies and ifb devices have no ARP."""
@@ -165,3 +170,17 @@ def _with_network(routes: str) -> set[str]:
 
 def _rows(routes: str) -> list[list[str]]:
     return [line.split() for line in routes.splitlines()[1:]]
+
+
+def local_addresses(trie: str) -> list[IPv4Address]:
+    """The node's own, but the loopback's; none if there are too many."""
+    found: dict[IPv4Address, None] = {}
+    at = ""
+    for line in trie.splitlines():
+        words = line.split()
+        if words[:1] == ["|--"]:
+            at = words[1]
+        elif words == ["/32", "host", "LOCAL"]:
+            found[IPv4Address(at)] = None
+    own = [address for address in found if not address.is_loopback]
+    return own if len(own) <= MOST_ADDRESSES else []

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from culvert.proof.capture import ENTROPY_SAMPLE_BYTES, MIXED_ENTROPY_BITS
-from culvert.proof.cluster.carrier import ENOUGH, Carrier, carrier
-from culvert.proof.cluster.encapsulation import Encapsulation
+from culvert.proof.cluster.carrier import ENOUGH, Carrier, Encapsulation, carrier
 from culvert.proof.cluster.seen import Marked, Seen
 from culvert.topology.spec import Placement
 from culvert.trial.check import Check

@@ -9,7 +9,6 @@ from ipaddress import IPv4Address
 from culvert.errors import CulvertError, LabError
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured, parse
-from culvert.proof.cluster import addresses
 from culvert.proof.cluster import devices as devices_of
 from culvert.proof.cluster.devices import Device
 from culvert.proof.cluster.seen import Seen
@@ -41,7 +40,7 @@ class Observer:
         self.ends: Collection[int] = ()
         """Indices of the devices here that lead to the trial's pods."""
         self.devices = tuple(devices) or tuple(devices_of.own(*self._look()))
-        found = addresses.local(self._read([addresses.TRIE])[addresses.TRIE] or "")
+        found = devices_of.local_addresses(self._read([devices_of.TRIE])[devices_of.TRIE] or "")
         self.addresses = tuple(dict.fromkeys([*known, *found]))
         if not self.devices:
             raise LabError(

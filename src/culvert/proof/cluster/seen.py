@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from culvert.probe.results import Captured, RecordedPacket
@@ -46,6 +46,17 @@ class Seen:
         if recorded >= packets:
             return ""
         return f"only the first {recorded} of {packets} packets on {self.where} were recorded"
+
+
+def canary_hits(seen: Sequence[Seen]) -> dict[str, int]:
+    """Packets in which the canary was readable, by where."""
+    hits = {one.where: one.captured.canary_hits for one in seen}
+    return {where: count for where, count in hits.items() if count}
+
+
+def readable(hits: Mapping[str, int]) -> str:
+    """The same in words."""
+    return "; ".join(f"readable in {count} packets on {where}" for where, count in hits.items())
 
 
 def between(seen: Sequence[Seen], source: str, target: str) -> list[Seen]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, ip_address
 from itertools import count
 
 from culvert.labs.kubernetes.pods.choice import ClusterNodeInfo
@@ -13,7 +13,6 @@ from culvert.labs.kubernetes.pods.manifests import PodPlan
 from culvert.labs.kubernetes.pods.node import PodAddress, PodNode
 from culvert.labs.kubernetes.pods.workspace import Workspace
 from culvert.probe.client import Probe
-from culvert.proof.cluster.addresses import of_version_4
 from culvert.proof.cluster.observer import Observer
 
 
@@ -81,7 +80,8 @@ class Observers:
         node = PodNode(f"observer on {host.name}", self._workspace.api, where, host)
         self._stack.callback(node.close)
         probe = self._stack.enter_context(Probe(node))
-        known = [*of_version_4([host.address]), *self._relays]
+        own = ip_address(host.address) if host.address else None
+        known = [own, *self._relays] if isinstance(own, IPv4Address) else self._relays
         return Observer(host.name, probe, self._devices, known)
 
 

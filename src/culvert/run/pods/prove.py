@@ -11,7 +11,7 @@ from culvert.proof.canary import CANARY_PAYLOAD_BYTES, echo_marked
 from culvert.proof.cluster import judge
 from culvert.proof.cluster.judge import Protection, Verdict
 from culvert.proof.cluster.observer import RECORDED, Among, Observer, watching
-from culvert.proof.cluster.seen import Marked, Seen, between
+from culvert.proof.cluster.seen import Marked, Seen, between, canary_hits, readable
 from culvert.run.pods.session import PodSession
 from culvert.topology.spec import Placement
 from culvert.trial.check import Check
@@ -116,13 +116,12 @@ class LoadCaptures:
     @property
     def nothing_clear(self) -> Check:
         """Whether the canary was in no packet."""
-        hits = {each.where: each.captured.canary_hits for each in self.seen}
-        hits = {where: count for where, count in hits.items() if count}
+        hits = canary_hits(self.seen)
         name = "nothing clear" if self.marked else "no canary"
         return Check(
             f"{name} during the measurement ({self._traffic})",
             not hits,
-            "; ".join(f"readable in {count} packets on {where}" for where, count in hits.items())
+            readable(hits)
             or f"the canary was in 0 of {self._searched:,} packets on the nodes' devices"
             + ("" if self.marked else "; the measurement's own packets carry none"),
             judge.REMEDY,

@@ -18,7 +18,7 @@ from culvert.measurements.rtt.rtt import HEADERS, Protocol
 from culvert.probe.results import RttResult, parse
 from culvert.proof.cluster.judge import CALMER, REMEDY
 from culvert.proof.cluster.observer import watching
-from culvert.proof.cluster.seen import Seen
+from culvert.proof.cluster.seen import Seen, canary_hits, readable
 from culvert.run.pods.prove import Watch
 from culvert.trial.check import Check
 from culvert.trial.outside import found_share
@@ -49,19 +49,12 @@ class Swept:
 
     def check(self, traffic: str) -> Check:
         """Passed if no mark was readable, and all packets were looked at."""
-        hits = {one.where: one.captured.canary_hits for one in self.seen}
-        hits = {where: count for where, count in hits.items() if count}
+        hits = canary_hits(self.seen)
         missed = [one.missed for one in self.seen if one.missed]
-        if hits:
-            detail = "; ".join(f"readable in {n} packets on {where}" for where, n in hits.items())
-        elif missed:
-            detail = "; ".join(missed)
-        else:
-            detail = self.text
         return Check(
             f"nothing clear over many ports ({traffic})",
             not hits and not missed and self.one_in > 0,
-            detail,
+            readable(hits) or "; ".join(missed) or self.text,
             REMEDY if hits else CALMER,
             {
                 "there": self.there,

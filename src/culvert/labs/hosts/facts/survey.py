@@ -41,26 +41,17 @@ _ADDRESS = ("local", "prefixlen", "scope")
 _ROUTE = ("type", "dst", "gateway", "dev", "metric", "table", "prefsrc")
 _RULE = ("priority", "src", "dst", "fwmark", "table")
 _LASTING = {
-    "links": ("ifname", "mtu", "master"),
-    "addresses": _ADDRESS,
-    "addresses6": _ADDRESS,
-    "routes": _ROUTE,
-    "routes6": _ROUTE,
-    "rules": _RULE,
-    "rules6": _RULE,
-    "firewall": ("table", "family"),
+    "links": ("link", ("ifname", "mtu", "master")),
+    "addresses": ("address", _ADDRESS),
+    "addresses6": ("address", _ADDRESS),
+    "routes": ("route", _ROUTE),
+    "routes6": ("route", _ROUTE),
+    "rules": ("rule", _RULE),
+    "rules6": ("rule of IPv6", _RULE),
+    "firewall": ("firewall", ("table", "family")),
 }
-"""What of each entry only somebody changes; counters and lifetimes change by themselves."""
-_NAMES = {
-    "links": "link",
-    "addresses": "address",
-    "addresses6": "address",
-    "routes": "route",
-    "routes6": "route",
-    "rules": "rule",
-    "rules6": "rule of IPv6",
-    "firewall": "firewall",
-}
+"""What of each entry only somebody changes, and its name; counters and lifetimes change by
+themselves."""
 
 
 @dataclass(frozen=True)
@@ -113,10 +104,12 @@ class Survey:
 
     def end(self, address: str | None) -> Attachment:
         """The device with this address. Raises LabError that lists those there are."""
-        for name, each in self._each_address():
+        for name, each in _each_address(self.addresses):
             if each.get("local") == address:
                 return Attachment(name, IPv4Interface(f"{address}/{each['prefixlen']}"))
-        shown = ", ".join(f"{each['local']} ({name})" for name, each in self._each_address())
+        shown = ", ".join(
+            f"{each['local']} ({name})" for name, each in _each_address(self.addresses)
+        )
         raise LabError(
             f"host {self.host}",
             f"none of its devices has the address {address or 'of the SSH connection'}",
@@ -125,7 +118,7 @@ class Survey:
 
     def overlapping(self, network: IPv4Network) -> Iterator[str]:
         """Where addresses or routes of a network are used, in words."""
-        for name, each in self._each_address():
+        for name, each in _each_address(self.addresses):
             if IPv4Interface(f"{each['local']}/{each['prefixlen']}").network.overlaps(network):
                 yield f"{name} has {each['local']}/{each['prefixlen']}"
         for route in self.routes:
@@ -138,27 +131,25 @@ class Survey:
     def changed(self, after: Survey) -> list[str]:
         """What of it has changed since, in words; what was added does not count."""
         gone = []
-        for kind in _LASTING:
+        for kind, (what, _) in _LASTING.items():
             there = set(after._entries(kind))
-            what = _NAMES[kind]
             gone += [f"{what} {one}" for one in self._entries(kind) if one not in there]
         return gone
 
     def _entries(self, kind: str) -> list[str]:
         entries: Iterable[dict[str, Any]] = getattr(self, kind)
         if kind in ("addresses", "addresses6"):
+            # The kernel replaces temporary addresses by itself (RFC 8981).
             each_address = _each_address(entries)
-            entries = [{"dev": name, **each} for name, each in each_address if _stays(each)]
+            lasting = [(name, each) for name, each in each_address if not each.get("temporary")]
+            entries = [{"dev": name, **each} for name, each in lasting]
         if kind == "routes6":  # of table local are those that follow from addresses
             entries = [entry for entry in entries if entry.get("table") != "local"]
-        keys = ("dev", *_LASTING[kind])
+        keys = ("dev", *_LASTING[kind][1])
         return [
             " ".join(f"{key} {entry[key]}" for key in dict.fromkeys(keys) if key in entry)
             for entry in entries
         ]
-
-    def _each_address(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        return _each_address(self.addresses)
 
 
 def _each_address(links: Iterable[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -166,11 +157,6 @@ def _each_address(links: Iterable[dict[str, Any]]) -> Iterator[tuple[str, dict[s
         for each in link.get("addr_info", ()):
             if "local" in each:
                 yield str(link["ifname"]), each
-
-
-def _stays(address: dict[str, Any]) -> bool:
-    """The kernel replaces temporary addresses by itself (RFC 8981)."""
-    return not address.get("temporary")
 
 
 def _ports(text: str) -> frozenset[int]:
