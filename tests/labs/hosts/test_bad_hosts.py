@@ -93,7 +93,7 @@ def test_a_disk_that_is_filled_in_a_trial(demo: DemoHosts, inventory: Inventory)
         lab.a.run(["sh", "-c", "cat /dev/zero > /tmp/filler"], check=False)
         with pytest.raises(ProbeError, match="No space left on device") as undone:
             lab.nodes["a"].host.undo(["true"])
-        assert undone.value.what.startswith("host a: ")
+        assert undone.value.what.startswith("undo on host a: ")
         assert undone.value.remedy
         lab.a.run(["mount", "-o", "remount,size=1m", "/run"])
         with pytest.raises(LabError, match="No space left on device") as error:

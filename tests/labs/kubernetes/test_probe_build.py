@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import NotPossible
-from culvert.labs.kubernetes.embedded.programs import probe
+from culvert.labs.kubernetes.embedded.programs import build
 
 
 def test_with_the_sources_it_is_built_into_the_tools(
@@ -15,9 +15,9 @@ def test_with_the_sources_it_is_built_into_the_tools(
 ) -> None:
     steps: list[list[str]] = []
     monkeypatch.setenv("CULVERT_TOOLS", str(tmp_path))
-    monkeypatch.setattr(probe, "run_step", lambda argv, *_, **__: steps.append(list(argv)))
+    monkeypatch.setattr(build, "run_step", lambda argv, *_, **__: steps.append(list(argv)))
     monkeypatch.setattr("shutil.which", lambda _: "/usr/bin/cargo")
-    probe.build_probe(lambda _: None)
+    build.build_probe(lambda _: None)
     assert steps[0][0] == "make"
     assert steps[0][3:] == ["probe-static", f"TOOLS={tmp_path}"]
 
@@ -25,7 +25,7 @@ def test_with_the_sources_it_is_built_into_the_tools(
 def test_without_cargo_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda _: None)
     with pytest.raises(NotPossible, match="cargo"):
-        probe.build_probe(lambda _: None)
+        build.build_probe(lambda _: None)
 
 
 def test_without_sources_one_that_was_built_before_is_needed(
@@ -34,7 +34,7 @@ def test_without_sources_one_that_was_built_before_is_needed(
     def none(purpose: str) -> bytes:
         raise NotPossible(purpose, "there is none", "make probe-static")
 
-    monkeypatch.setattr(probe, "_CHECKOUT", tmp_path)
-    monkeypatch.setattr(probe, "static_probe", none)
+    monkeypatch.setattr(build, "_CHECKOUT", tmp_path)
+    monkeypatch.setattr(build, "static_probe", none)
     with pytest.raises(NotPossible, match="there is none"):
-        probe.build_probe(lambda _: None)
+        build.build_probe(lambda _: None)

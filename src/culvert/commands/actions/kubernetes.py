@@ -11,7 +11,6 @@ from culvert.console import err, out, print_json
 from culvert.errors import CulvertError, NotPossible, UsageError
 from culvert.labs.kubernetes import image
 from culvert.labs.kubernetes.embedded.programs import build
-from culvert.labs.kubernetes.embedded.programs.probe import build_probe
 from culvert.labs.kubernetes.imported import import_archive
 from culvert.labs.kubernetes.kind import Kubernetes
 from culvert.labs.kubernetes.pods import manifests
@@ -30,7 +29,7 @@ def build_programs(jobs: int | None) -> dict[str, object]:
     def say(text: str) -> None:
         err.print(text, markup=False, style="dim")
 
-    build_probe(say)
+    build.build_probe(say)
     programs = build.build(say, jobs=jobs)
     return {
         "kubernetes": programs.kubernetes,

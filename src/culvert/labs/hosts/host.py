@@ -19,6 +19,7 @@ from culvert.labs.hosts.remote.start import (
     clean_stale,
     discard,
     place_probe,
+    require_kernel,
     require_root,
     start_agent,
 )
@@ -83,6 +84,7 @@ class SshHost(Host):
         try:
             self.connection.wait_until_watched()
             contact = first_contact(self.connection, self.run_id)
+            require_kernel(contact, self.name)
             require_root(self.connection, contact)
             probe = place_probe(self.connection, contact)
             if contact.stale:

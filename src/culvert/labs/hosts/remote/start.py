@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
 
 from culvert.errors import LabError, NotPossible
@@ -12,6 +13,8 @@ from culvert.labs.hosts.ssh.connection import SshConnection
 from culvert.labs.hosts.ssh.printed import MOST_BYTES, Marks, last_line
 from culvert.labs.probes import PROBE, Architecture, probe_for
 
+OLDEST_KERNEL = (3, 4)
+"""PR_SET_CHILD_SUBREAPER (prctl(2))."""
 COPY_S = 120.0
 START_S = 30.0
 SILENCE_S = 20
@@ -68,6 +71,19 @@ def place_probe(connection: SshConnection, contact: FirstContact) -> str:
         + (last_line(done.stderr) or "its checksum differs"),
         "free some space on the host, then repeat",
     )
+
+
+def require_kernel(contact: FirstContact, name: str) -> None:
+    """Raise NotPossible for a kernel on which programs could escape their guard."""
+    found = re.match(r"(\d+)\.(\d+)", contact.release)
+    if found and (int(found[1]), int(found[2])) < OLDEST_KERNEL:
+        oldest = ".".join(map(str, OLDEST_KERNEL))
+        raise NotPossible(
+            f"host {name}",
+            f"its kernel {contact.release} is older than Linux {oldest}: programs that lose their "
+            "parent could not be ended on the host",
+            f"use Linux {oldest} or newer on the host, or leave it out",
+        )
 
 
 def require_root(connection: SshConnection, contact: FirstContact) -> None:

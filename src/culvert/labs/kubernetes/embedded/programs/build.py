@@ -1,4 +1,5 @@
-"""Builds the programs of the embedded cluster.
+"""Builds the programs of the embedded cluster, and the static probe of its pods, which needs nothing
+of an image's.
 
 Kubernetes, etcd and Calico come from Go's module proxy at pinned versions, each module checked
 against go.sum; containerd, runc, CNI plugins, iptables and the instruments from Debian's packages,
@@ -17,6 +18,7 @@ from collections.abc import Callable, Sequence
 from importlib.resources import as_file
 from pathlib import Path
 
+import culvert
 from culvert import tools
 from culvert.debian import Archive, version_numbers
 from culvert.errors import CulvertError, NotPossible
@@ -33,7 +35,10 @@ from culvert.labs.kubernetes.embedded.programs.built import (
     recipe,
     sources,
 )
+from culvert.labs.probes import static_probe
 
+_CHECKOUT = Path(culvert.__file__).parents[2]
+"""Of an editable installation: it has the sources of the probe."""
 SPACE_BYTES = 12 << 30
 OLDEST_GO = (1, 24)
 NEEDS_GO = "install Go 1.24 or newer (https://go.dev/dl), then try again"
@@ -54,6 +59,28 @@ _IPTABLES = tuple(f"{name}{kind}" for name in ("iptables", "ip6tables") for kind
              "-restore"))  # fmt: skip
 
 Say = Callable[[str], None]
+
+
+def build_probe(say: Say) -> None:
+    """Build it where the sources are: minutes at first, a moment if nothing has changed.
+
+    Raises NotPossible without the sources and without a probe that was built before.
+    """
+    if not (_CHECKOUT / "crates/probe/Cargo.toml").is_file():
+        static_probe("the image of the embedded cluster's pods")
+        return
+    if shutil.which("cargo") is None:
+        raise NotPossible("cargo", "is not on PATH", "install Rust (README.md says which version)")
+    home = tools.tools_directory() / "probes"
+    with alone(home):
+        say("compiling the static probe")
+        run_step(
+            ["make", "-C", str(_CHECKOUT), "probe-static", f"TOOLS={home.parent}"],
+            home,
+            what="the static probe",
+            remedy=f"run `make probe-static` in {_CHECKOUT}",
+            progress=lambda lines: say(f"  {lines} lines of cargo's output"),
+        )
 
 
 def build(say: Say, *, jobs: int | None = None) -> ClusterPrograms:
