@@ -1,5 +1,4 @@
-"""Builds the programs of the embedded cluster, and the static probe of its pods, which needs nothing
-of an image's.
+"""Builds the programs of the embedded cluster, and the static probe of its pods.
 
 Kubernetes, etcd and Calico come from Go's module proxy at pinned versions, each module checked
 against go.sum; containerd, runc, CNI plugins, iptables and the instruments from Debian's packages,
