@@ -14,9 +14,8 @@ from culvert.errors import NotPossible
 from culvert.labs.kubernetes.pods.node import PodNode
 from culvert.measurements.base import Measurement
 from culvert.plan.plan import Plan
-from culvert.run.pods.cluster import Clusters, Under
+from culvert.run.pods.cluster import Clusters, Under, shortfalls_of
 from culvert.run.pods.possible import allowed_in, congestion_of, refuse, refuse_as_it_is
-from culvert.run.pods.refusals import refusals, shortfalls_of
 from culvert.study.catalogue import installed_measurements
 from culvert.study.study import Study
 from culvert.topology.graph import NodeSpec, Role
@@ -157,7 +156,7 @@ def found(clusters: Clusters) -> tuple[Plan, dict[str, NotPossible]]:
     catalogue = installed_catalogue()
     of = Study.load("pods", catalogue)
     plan = Plan.of(of)
-    return plan, refusals(clusters, of, plan, catalogue, KINDS, [(0,), (1,)])
+    return plan, clusters.refusals(of, plan, catalogue, KINDS, [(0,), (1,)])
 
 
 def test_the_cells_of_a_study_that_are_not_possible_are_named_once() -> None:

@@ -30,7 +30,7 @@ from culvert.run.line_here import line_here
 from culvert.run.output.progress import Lines, Progress, Screen, Silent
 from culvert.run.output.summary import print_summary, summary_document
 from culvert.run.output.tally import Tally
-from culvert.run.pods.refusals import refusals, shortfalls_of
+from culvert.run.pods.cluster import shortfalls_of
 from culvert.run.pods.requested import clusters_of
 from culvert.run.request import RunRequest
 from culvert.run.runner import Runner
@@ -64,7 +64,7 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
         if clusters is not None:
             clusters.say = progress.note
             measurements = installed_measurements()
-            refused = refusals(clusters, study, plan, catalogue, measurements, place.cores)
+            refused = clusters.refusals(study, plan, catalogue, measurements, place.cores)
             for shortfall in shortfalls_of(plan, refused) if not as_json else ():
                 out.print(f"warning: {shortfall}", style="yellow", markup=False)
         begin = Journal.resume if request.resume else Journal.create

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
@@ -18,6 +18,9 @@ from culvert.labs.kubernetes.pods.lab import NO_WISHES, KubernetesLab, Wishes
 from culvert.labs.kubernetes.pods.workspace import Options, Workspace
 from culvert.labs.process import Usage
 from culvert.measurements.base import Measurement
+from culvert.plan.cells import Cell
+from culvert.plan.plan import Plan
+from culvert.run.outlook.shortfalls import Shortfall
 from culvert.run.pods.observers import Observers
 from culvert.run.pods.possible import (
     allowed_in,
@@ -27,8 +30,11 @@ from culvert.run.pods.possible import (
     refuse_as_it_is,
 )
 from culvert.runid import new_run_id
+from culvert.study.catalogue import Catalogue
+from culvert.study.study import Study
 from culvert.topology.spec import LabSpec, Placement
 from culvert.trial.check import Check
+from culvert.vpns import registry
 from culvert.vpns.base import Vpn
 
 
@@ -102,6 +108,33 @@ class Clusters(ABC):
         """Raise NotPossible for what its pods cannot do; other errors if that cannot be known."""
         del vpn
         refuse(spec, measurement, parameters)
+
+    def refusals(
+        self,
+        study: Study,
+        plan: Plan,
+        catalogue: Catalogue,
+        measurements: Mapping[str, type[Measurement[Any]]],
+        cores: Sequence[tuple[int, ...]],
+    ) -> dict[str, NotPossible]:
+        """Why cells are not possible, by their keys: found once, before the first trial. Raises
+        NotPossible if none is possible, and other errors of the cluster."""
+        found: dict[str, NotPossible] = {}
+        for cell in plan.present:
+            if measurements[cell.measurement].of_the_link:
+                continue
+            try:
+                self.require(
+                    registry.create(registry.parse(cell.vpn)),
+                    study.lab_spec(cell.condition, cores),
+                    measurements[cell.measurement](),
+                    catalogue.parameters(cell.measurement, cell.parameters),
+                )
+            except NotPossible as error:
+                found[cell.key] = error
+        if found and len(found) == len(plan.present):
+            raise next(iter(found.values()))
+        return found
 
     def require_reachable(self) -> None:
         """Raise Unreachable if no further trial is possible because nothing answers."""
@@ -198,3 +231,15 @@ class ReachedCluster(Clusters):
         )
         self._stack.callback(under.observers.close)
         return under
+
+
+def shortfalls_of(plan: Plan, refused: Mapping[str, NotPossible]) -> list[Shortfall]:
+    """The refusals of a plan for people: each reason once."""
+    by_reason: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in plan.cells:
+        if error := refused.get(cell.key):
+            by_reason.setdefault((error.what, error.why, error.remedy), []).append(cell)
+    return [
+        Shortfall(None, *reason, tuple(dict.fromkeys(cell.condition for cell in cells)), len(cells))
+        for reason, cells in by_reason.items()
+    ]
