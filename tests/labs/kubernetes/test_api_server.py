@@ -121,7 +121,7 @@ def test_the_rights_that_a_user_lacks_are_named(server: EmbeddedCluster) -> None
             "pod p", user.core.create_namespaced_pod, "default", {"metadata": {"name": "p"}}
         )
     assert not isinstance(lacking.value, NotAdmitted)
-    assert (lacking.value.reason, lacking.value.name) == ("Forbidden", "")
+    assert (lacking.value.status, lacking.value.name) == (403, "")
     with pytest.raises(ApiError, match='cannot list resource "nodes"') as refused:
         choice.nodes_of(user)
     assert refused.value.status == Http.FORBIDDEN

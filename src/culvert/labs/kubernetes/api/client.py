@@ -49,15 +49,12 @@ class Http(IntEnum):
 
 
 class ApiError(LabError):
-    """A request that the API server refused; ``status`` is the HTTP status, ``reason`` the short
-    one of the server's Status, ``name`` the object that its details name; empty if not stated."""
+    """A request that the API server refused; ``status`` is the HTTP status, ``name`` the object in
+    the details of its Status, empty if not stated."""
 
-    def __init__(
-        self, what: str, why: str, remedy: str, status: int, reason: str = "", name: str = ""
-    ) -> None:
+    def __init__(self, what: str, why: str, remedy: str, status: int, name: str = "") -> None:
         super().__init__(what, why, remedy)
         self.status = status
-        self.reason = reason
         self.name = name
 
 
@@ -199,10 +196,13 @@ class Api:
         except ApiError as error:
             if error.status == Http.FORBIDDEN and error.name:
                 raise NotAdmitted(
-                    error.what, error.why,
+                    error.what,
+                    error.why,
                     "use a namespace of the run's own (leave out --namespace), or one whose Pod "
-                    "Security and quota admit such objects", error.status, error.reason, error.name,
-                ) from error  # fmt: skip
+                    "Security and quota admit such objects",
+                    error.status,
+                    error.name,
+                ) from error
             raise
 
     def call_unless(
@@ -258,7 +258,7 @@ def _misread() -> tuple[type[Exception], ...]:
 def _in_words(what: str, error: Any) -> CulvertError:
     """The reason that the server gave, and what to do about it."""
     status = int(error.status or 0)
-    answer = _Status.of(error)
+    message, name = _said(error)
     match status:
         case Http.UNAUTHORIZED:
             remedy = "log in to the cluster again: the kubeconfig's user is not accepted"
@@ -273,29 +273,19 @@ def _in_words(what: str, error: Any) -> CulvertError:
             remedy = "see the log of the cluster's API server"
         case _:
             remedy = "see the reason; `culvert kubernetes manifest` shows what a run creates"
-    why = answer.message or f"HTTP status {status}"
-    return ApiError(what, why, remedy, status, answer.reason, answer.name)
+    return ApiError(what, message or f"HTTP status {status}", remedy, status, name)
 
 
-@dataclass(frozen=True)
-class _Status:
-    """The server's answer to a request that it refuses: a Status (apimachinery, meta/v1)."""
-
-    message: str
-    reason: str = ""
-    name: str = ""
-
-    @classmethod
-    def of(cls, error: Any) -> _Status:
-        """From the client's exception; of another answer, the HTTP reason is the message."""
-        try:
-            found = read_json(cast("str", error.body))
-            message = str(found["message"])
-        except (ValueError, TypeError, KeyError):
-            return cls(str(error.reason or ""))
-        details = found.get("details")
-        name = details.get("name") if isinstance(details, dict) else None
-        return cls(message, str(found.get("reason") or ""), name if isinstance(name, str) else "")
+def _said(error: Any) -> tuple[str, str]:
+    """The server's message and the name of its object, from a Status (apimachinery, meta/v1); of
+    another answer the HTTP reason, without a name."""
+    try:
+        found = read_json(cast("str", error.body))
+        message, details = str(found["message"]), found.get("details")
+    except (ValueError, TypeError, KeyError):
+        return str(error.reason or ""), ""
+    name = details.get("name") if isinstance(details, dict) else None
+    return message, name if isinstance(name, str) else ""
 
 
 def _first_line(error: BaseException) -> str:
