@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.labs.link.super_packets import makes_super_packets
+from culvert.labs.link.offloads import makes_super_packets
 from culvert.labs.link.token_bucket import MAX_RATE_BPS, QUEUE_S, token_bucket
 
 RATES = st.integers(8000, MAX_RATE_BPS)

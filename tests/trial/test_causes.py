@@ -14,9 +14,9 @@ from typing import cast
 import pytest
 
 from culvert.journal.marks import Disturber, marks_of
-from culvert.labs.ending import how_ended, remedy_for
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.node import Node
+from culvert.labs.process import how_ended, remedy_for
 from culvert.measurements.base import BaseParameters
 from culvert.results import Status
 from culvert.run.neighbours import announced, others, warning

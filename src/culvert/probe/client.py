@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from culvert.errors import DeadlineExceeded, ProbeError
 from culvert.exchange import Event, Exchange, Replies
 from culvert.files.json_text import read_json
-from culvert.labs.ending import how_ended, remedy_for
-from culvert.labs.process import Process
+from culvert.labs.process import Process, how_ended, remedy_for
 from culvert.waiting import wait_until
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from operator import itemgetter
 
-from culvert.labs.ending import how_ended, remedy_for
+from culvert.labs.process import how_ended, remedy_for
 from culvert.proof.canary import echo_marked
 from culvert.results import Series
 from culvert.topology.link.impairment import OneWay

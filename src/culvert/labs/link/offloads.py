@@ -7,10 +7,19 @@ those of tunnels. Checksum offload stays: it changes no packet, and UDP_SEGMENT 
 
 from __future__ import annotations
 
+import re
+
 from pyroute2.ethtool.ioctl import IoctlEthtool
 
 from culvert.errors import LabError
-from culvert.labs.link.super_packets import makes_super_packets
+
+SUPER_PACKETS = re.compile(r"tx-.*segmentation|tx-gso-.*|rx-gro.*|rx-lro|rx-udp-gro-forwarding")
+"""Names of features that make, pass or build packets longer than the MTU, as ethtool shows them."""
+
+
+def makes_super_packets(feature: str) -> bool:
+    """Whether a feature creates super-packets, and must be off on a link without offloads."""
+    return SUPER_PACKETS.fullmatch(feature) is not None
 
 
 def switch_off(device: str) -> None:

@@ -64,6 +64,16 @@ CONNTRACK: Mapping[str, str] = {
     "net/netfilter/nf_conntrack_udp_timeout_stream": str(MAPPING_S),
 }
 
+RECORDED = (
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_wmem",
+    "net.ipv4.tcp_no_metrics_save",
+    "net.ipv4.ip_forward",
+    "net.ipv6.conf.default.disable_ipv6",
+)
+"""Settings of a node that influence the measurements, for the record."""
+
 CONGESTION_CONTROL = "net/ipv4/tcp_congestion_control"
 DEFAULT_CONGESTION_CONTROL = "cubic"
 """The papers measured CUBIC; a VPN over TCP uses its node's default."""

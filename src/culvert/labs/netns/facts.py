@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from culvert.labs.link import offloads
-from culvert.labs.link.super_packets import makes_super_packets
+from culvert.labs.link.offloads import makes_super_packets
 from culvert.labs.namespace.interfaces import index_of
-from culvert.labs.sysctls import SYSCTLS
+from culvert.labs.namespace.sysctls import RECORDED
 
 
 def of_device(netlink: Any, device: str) -> dict[str, Any]:
@@ -28,9 +27,9 @@ def of_device(netlink: Any, device: str) -> dict[str, Any]:
     }
 
 
-def sysctls(names: Sequence[str] = SYSCTLS) -> dict[str, str | None]:
+def sysctls() -> dict[str, str | None]:
     """Settings of the calling thread's network namespace; None for missing ones."""
-    return {name: _read(Path("/proc/sys") / name.replace(".", "/")) for name in names}
+    return {name: _read(Path("/proc/sys") / name.replace(".", "/")) for name in RECORDED}
 
 
 def _read(path: Path) -> str | None:

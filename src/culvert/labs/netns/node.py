@@ -23,7 +23,6 @@ from culvert.labs.namespace.launch import Launcher
 from culvert.labs.namespace.places import namespace_name, run_directory
 from culvert.labs.namespace.programs import Programs, environment
 from culvert.labs.namespace.thread import NamespaceThread
-from culvert.labs.namespace.unix_socket import connect
 from culvert.labs.namespace.view import NodeView
 from culvert.labs.netns import facts
 from culvert.labs.netns.this_machine import ThisMachine
@@ -197,7 +196,18 @@ class NetnsNode(Node):
 
     def dial(self, path: str) -> socket.socket:
         """Connect to a unix socket in the node's view; raises OSError if no process listens."""
-        return connect(self.file(path))
+        target = self.file(path)
+        # Through the directory's descriptor: paths of a node's files can be longer than an address.
+        directory = os.open(target.parent, os.O_PATH | os.O_DIRECTORY)
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(f"/proc/self/fd/{directory}/{target.name}")
+        except OSError:
+            connection.close()
+            raise
+        finally:
+            os.close(directory)
+        return connection
 
     def file(self, path: str) -> Path:
         """The host's path of an absolute path in the node's view (such as /run/x.sock)."""

@@ -1,7 +1,13 @@
-"""The lab ``vm``: the whole run is in a guest, in which the nodes are network namespaces."""
+"""The lab ``vm``: the whole run is in a guest, in which the nodes are network namespaces.
+
+The guest reads the study's file and writes the journal into the shared directory, so that a killed
+guest loses no more than a killed run.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -36,16 +42,20 @@ class Vm(Elsewhere, InNamespaces):
         return guest() is not None
 
     def run(self, arguments: Sequence[str], directory: Path) -> int:
-        """Boot a guest for it."""
-        from culvert.labs.vm import lab
+        """Boot a guest for it, which may change ``directory`` only."""
+        from culvert.labs.vm import guest
+        from culvert.labs.vm.choose import choose
+        from culvert.labs.vm.job import Job
 
         kernel = self.given.get("kernel")
-        return lab.run(
-            arguments,
-            directory,
-            hypervisor=self.given.get("hypervisor"),
-            kernel=None if kernel is None else Path(kernel),
-        )
+        chosen = choose(self.given.get("hypervisor"), None if kernel is None else Path(kernel))
+        described = chosen.guest
+        environment = {**described.environment, **_caller()}
+        job = Job(["culvert", *arguments], Path.cwd(), [directory.absolute()], environment)
+        print(f"in a guest: {described.hypervisor}, {described.kernel}", file=sys.stderr)
+        if described.not_comparable:
+            print(described.not_comparable, file=sys.stderr)
+        return guest.run(chosen, job)
 
     @contextmanager
     def open(self, study: Study) -> Iterator[Place]:
@@ -54,3 +64,10 @@ class Vm(Elsewhere, InNamespaces):
 
         with lab_kind(DEFAULT)({}).open(study) as place:
             yield replace(place, cores=guest.processors(list(place.cores)))
+
+
+def _caller() -> dict[str, str]:
+    """The user that root is in the guest: this user owns the journal in the shared directory."""
+    if os.geteuid() != 0:
+        return {"SUDO_UID": str(os.geteuid()), "SUDO_GID": str(os.getegid())}
+    return {name: os.environ[name] for name in ("SUDO_UID", "SUDO_GID") if name in os.environ}

@@ -4,39 +4,31 @@ from __future__ import annotations
 
 from culvert.machine.check import Feature, FeatureGroup
 from culvert.machine.remedies import kernel
-from culvert.machine.trials.commands import trial
+from culvert.machine.trials.commands import feature
 
 IMPAIRMENT: tuple[Feature, ...] = (
-    Feature(
+    feature(
         "tbf",
         FeatureGroup.IMPAIRMENT,
-        ("rate of a veth link",),
+        "rate of a veth link",
         kernel("sch_tbf", "CONFIG_NET_SCH_TBF", 'link = "wire"'),
-        trial("tbf"),
-        scratch=True,
     ),
-    Feature(
+    feature(
         "netem",
         FeatureGroup.IMPAIRMENT,
-        ("link netem",),
+        "link netem",
         kernel("sch_netem", "CONFIG_NET_SCH_NETEM", 'link = "wire"'),
-        trial("netem"),
-        scratch=True,
     ),
-    Feature(
+    feature(
         "fq",
         FeatureGroup.IMPAIRMENT,
-        ("pacing by the kernel",),
+        "pacing by the kernel",
         kernel("sch_fq", "CONFIG_NET_SCH_FQ", "TCP's own pacing"),
-        trial("fq"),
-        scratch=True,
     ),
-    Feature(
+    feature(
         "fq_codel",
         FeatureGroup.IMPAIRMENT,
-        ("queue management on a veth link",),
+        "queue management on a veth link",
         kernel("sch_fq_codel", "CONFIG_NET_SCH_FQ_CODEL", 'link = "wire"'),
-        trial("fq_codel"),
-        scratch=True,
     ),
 )

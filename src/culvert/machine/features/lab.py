@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from culvert.machine.check import Feature, FeatureGroup
 from culvert.machine.remedies import kernel
-from culvert.machine.trials import accounting, firewall, privileges, tun
-from culvert.machine.trials.commands import trial
+from culvert.machine.trials import accounting, privileges, tun
+from culvert.machine.trials.commands import feature
 
 ALL_LABS = ("every lab",)
 USER_SPACE = ("wireguard/go", "openvpn", "strongswan in user space")
@@ -44,31 +44,17 @@ LAB: tuple[Feature, ...] = (
         "use a kernel with CONFIG_NAMESPACES; in a container: docker run --privileged",
         privileges.mount_namespaces,
     ),
-    Feature(
-        "veth",
-        FeatureGroup.LAB,
-        ("lab netns",),
-        kernel("veth", "CONFIG_VETH", 'link = "wire"'),
-        trial("veth"),
-        scratch=True,
-    ),
+    feature("veth", FeatureGroup.LAB, "lab netns", kernel("veth", "CONFIG_VETH", 'link = "wire"')),
     Feature("tun", FeatureGroup.LAB, USER_SPACE, tun.MAKE_IT, tun.tun, scratch=True),
     Feature("tap", FeatureGroup.LAB, ("link wire",), tun.MAKE_IT, tun.tap, scratch=True),
-    Feature(
-        "nftables",
-        FeatureGroup.LAB,
-        ("topology routed",),
-        kernel("nf_tables", "CONFIG_NF_TABLES"),
-        firewall.filtering,
-        scratch=True,
+    feature(
+        "nftables", FeatureGroup.LAB, "topology routed", kernel("nf_tables", "CONFIG_NF_TABLES")
     ),
-    Feature(
+    feature(
         "nat",
         FeatureGroup.LAB,
-        ("routers that translate addresses",),
+        "routers that translate addresses",
         kernel("nft_chain_nat", "CONFIG_NFT_NAT"),
-        firewall.translating,
-        scratch=True,
     ),
     Feature(
         "kvm",

@@ -5,65 +5,41 @@ from __future__ import annotations
 from culvert.machine.check import Feature, FeatureGroup
 from culvert.machine.remedies import kernel
 from culvert.machine.trials import steadiness, tun
-from culvert.machine.trials.commands import trial
+from culvert.machine.trials.commands import feature
 
 VPN: tuple[Feature, ...] = (
-    Feature(
+    feature(
         "wireguard",
         FeatureGroup.VPN,
-        ("wireguard/kernel",),
+        "wireguard/kernel",
         kernel("wireguard", "CONFIG_WIREGUARD", "wireguard/go"),
-        trial("wireguard"),
-        scratch=True,
     ),
-    Feature(
+    feature(
         "ovpn",
         FeatureGroup.VPN,
-        ("openvpn with data channel offload",),
+        "openvpn with data channel offload",
         kernel("ovpn", "CONFIG_OVPN", "openvpn in user space"),
-        trial("ovpn"),
-        scratch=True,
     ),
-    Feature(
+    feature(
         "xfrm",
         FeatureGroup.VPN,
-        ("strongswan in the kernel",),
+        "strongswan in the kernel",
         kernel("xfrm_user", "CONFIG_XFRM_USER", "strongswan in user space"),
-        trial("xfrm"),
-        scratch=True,
     ),
-    Feature(
+    feature(
         "esp",
         FeatureGroup.VPN,
-        ("strongswan in the kernel",),
+        "strongswan in the kernel",
         kernel("esp4", "CONFIG_INET_ESP", "strongswan in user space"),
-        trial("esp"),
-        scratch=True,
     ),
-    Feature(
-        "ah",
-        FeatureGroup.VPN,
-        ("AH as a baseline",),
-        kernel("ah4", "CONFIG_INET_AH"),
-        trial("ah"),
-        scratch=True,
-    ),
-    Feature(
+    feature("ah", FeatureGroup.VPN, "AH as a baseline", kernel("ah4", "CONFIG_INET_AH")),
+    feature(
         "xfrm-interface",
         FeatureGroup.VPN,
-        ("route-based IPsec",),
+        "route-based IPsec",
         kernel("xfrm_interface", "CONFIG_XFRM_INTERFACE", "policies instead of routes"),
-        trial("xfrm-interface"),
-        scratch=True,
     ),
-    Feature(
-        "vxlan",
-        FeatureGroup.VPN,
-        ("vxlan",),
-        kernel("vxlan", "CONFIG_VXLAN"),
-        trial("vxlan"),
-        scratch=True,
-    ),
+    feature("vxlan", FeatureGroup.VPN, "vxlan", kernel("vxlan", "CONFIG_VXLAN")),
     Feature(
         "tun-offloads",
         FeatureGroup.VPN,

@@ -1,5 +1,5 @@
-"""Features of a kernel that iproute2 tries in a network namespace that nobody else uses: here
-(``trial``), and in the same words on hosts."""
+"""Features of a kernel that programs try in a network namespace that nobody else uses: here, and in
+the same words on hosts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
 from culvert import tools
-from culvert.machine.check import FeatureFinding, degraded, missing, present, unknown
+from culvert.machine.check import (
+    Feature,
+    FeatureFinding,
+    FeatureGroup,
+    degraded,
+    missing,
+    present,
+    unknown,
+)
+from culvert.machine.remedies import install
 from culvert.machine.verdict import refused
 
 Command = tuple[str, ...]
@@ -24,6 +33,11 @@ def new_link(kind: str, *words: str) -> Command:
 
 def _qdisc(kind: str, *words: str) -> Command:
     return ("tc", "qdisc", "add", "dev", "lo", "root", kind, *words)
+
+
+def _chain(hook: str, kind: str) -> Command:
+    chain = f"{{ type {kind} hook {hook} priority 0; }}"
+    return ("nft", f"add table ip scratch; add chain ip scratch scratch {chain}")
 
 
 def _state(protocol: str, *algorithms: str) -> Command:
@@ -55,6 +69,8 @@ COMMANDS: Mapping[str, Mapping[str, Command]] = {
     "xfrm": {"a list of security associations": ("ip", "xfrm", "state", "list")},
     "esp": ESP_SUITES,
     "ah": {"HMAC-SHA-256": _state("ah", *_SHA256)},
+    "nftables": {"a filter chain": _chain("forward", "filter")},
+    "nat": {"a chain that translates": _chain("postrouting", "nat")},
     "veth": {"veth": new_link("veth", "peer", "cvscratch1")},
     "tbf": {"tbf": _qdisc("tbf", "rate", "1mbit", "burst", "3000", "latency", "10ms")},
     "netem": {"netem": _qdisc("netem", "delay", "10ms")},
@@ -75,6 +91,11 @@ def commands_of(feature: str) -> Mapping[str, Command]:
     if colon and family in FAMILIES:
         return {which: FAMILIES[family](which)}
     return COMMANDS.get(feature, {})
+
+
+def feature(name: str, group: FeatureGroup, needed_by: str, remedy: str) -> Feature:
+    """A feature that is tried so."""
+    return Feature(name, group, (needed_by,), remedy, trial(name), scratch=True)
 
 
 def trial(feature: str) -> Callable[[], FeatureFinding]:
@@ -103,7 +124,8 @@ def trial(feature: str) -> Callable[[], FeatureFinding]:
 def _refusal(command: Sequence[str]) -> FeatureFinding | None:
     program = tools.find(command[0])
     if program is None:
-        return unknown(f"{command[0]} is not installed", "sudo apt-get install iproute2")
+        package = "nftables" if command[0] == "nft" else "iproute2"
+        return unknown(f"{command[0]} is not installed", install(package))
     done = subprocess.run(
         [program, *command[1:]], capture_output=True, text=True, check=False, timeout=DEADLINE_S
     )

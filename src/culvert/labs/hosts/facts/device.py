@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from culvert.labs import iproute
-from culvert.labs.link import super_packets
+from culvert.labs.link import offloads
+from culvert.labs.namespace.sysctls import RECORDED
 from culvert.labs.node import Node
-from culvert.labs.sysctls import SYSCTLS
 
 
 def of_device(node: Node, device: str) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def of_device(node: Node, device: str) -> dict[str, Any]:
     features = _features(node, device)
     if features is not None:
         found["offloads_on"] = sorted(
-            name for name, on in features.items() if on and super_packets.makes_super_packets(name)
+            name for name, on in features.items() if on and offloads.makes_super_packets(name)
         )
         found["checksum_offload"] = any(on and "checksum" in name for name, on in features.items())
     return found
@@ -48,13 +48,13 @@ def makes_super_packets(node: Node, device: str) -> bool:
     """Whether the device may show packets larger than the link's; yes if it is unknown."""
     features = _features(node, device)
     return features is None or any(
-        on and super_packets.makes_super_packets(name) for name, on in features.items()
+        on and offloads.makes_super_packets(name) for name, on in features.items()
     )
 
 
 def sysctls(node: Node) -> dict[str, str | None]:
     """Settings that influence the measurements; None for missing ones."""
-    return {name: _read(node, f"/proc/sys/{name.replace('.', '/')}") for name in SYSCTLS}
+    return {name: _read(node, f"/proc/sys/{name.replace('.', '/')}") for name in RECORDED}
 
 
 def _read(node: Node, path: str) -> str | None:

@@ -15,11 +15,11 @@ from typing import Any
 
 from culvert import tools
 from culvert.errors import DeadlineExceeded, LabError, NotPossible, UsageError
-from culvert.labs.ending import how_ended, remedy_for
 from culvert.labs.namespace import owner
 from culvert.labs.namespace.launch import Started
 from culvert.labs.namespace.places import RUN_VARIABLE, run_directory
 from culvert.labs.namespace.process import LocalProcess
+from culvert.labs.process import how_ended, remedy_for
 
 START_DEADLINE_S = 5.0
 ANSWER_DEADLINE_S = 5.0
