@@ -23,7 +23,7 @@ from culvert.journal.journal import Journal
 from culvert.plan.plan import Plan
 from culvert.plan.schedule import Schedule
 from culvert.plan.stopping import OpenClaims
-from culvert.run.claim_cells import cells_of_claim
+from culvert.run.claims import cells_of_claim
 from culvert.study.study import Study
 from culvert.vpns.installed import installed_catalogue
 

@@ -21,7 +21,7 @@ from culvert.labs.vm import boots, build
 from culvert.labs.vm.uml import Uml
 from culvert.plan.cells import Cell
 from culvert.results import Parameters
-from culvert.run.outlook import trial_times
+from culvert.run.outlook import expected
 from culvert.vpns.contract.package import write_package
 from tests.cli import Cli
 from tests.files.planted import plant
@@ -46,7 +46,7 @@ def _append() -> None:
 
 
 def _keep() -> None:
-    watch = trial_times.Stopwatch()
+    watch = expected.Stopwatch()
     watch.note(Cell("x", "y", "z", Parameters()), 1.0, 0.5)
     watch.keep()
 
@@ -112,7 +112,7 @@ def test_what_is_no_file_is_not_read(state: Path, kind: str) -> None:
     with pytest.raises(UsageError):
         read_records()
     assert log.latest_installs(["x"]) == []
-    assert trial_times.learned() == trial_times.TrialTimes()
+    assert expected.learned() == expected.TrialTimes()
     for path in (state / "kernels/uml-1", state / "kubernetes" / built.recipe()):
         path.mkdir(parents=True)
     plant(state / "kernels/uml-1/kernel.json", kind, state)
@@ -138,7 +138,7 @@ def test_what_is_no_file_is_not_read(state: Path, kind: str) -> None:
 )
 def test_times_that_are_none_are_ignored(state: Path, text: str) -> None:
     (state / "trial-times.json").write_text(text)
-    assert not trial_times.learned().whole
+    assert not expected.learned().whole
 
 
 @pytest.mark.parametrize("text", ["[1]", "{}", '[{"vpn": []}]', "[" * 9000, "\ud800", "[[]]"])

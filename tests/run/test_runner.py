@@ -12,7 +12,7 @@ from culvert.errors import DeadlineExceeded, NotPossible
 from culvert.journal.journal import Journal
 from culvert.plan.plan import Plan
 from culvert.results import Parameters, Status
-from culvert.run.outlook.trial_times import OVERHEAD_S, learned
+from culvert.run.outlook.expected import OVERHEAD_S, learned
 from culvert.run.output.progress import ProgressStep
 from culvert.run.runner import GIVE_UP_AFTER
 from culvert.run.trials.execution import Execution

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from culvert.plan.plan import Plan
-from culvert.run.outlook.expected import estimate_of
-from culvert.run.outlook.trial_times import TrialTimes
+from culvert.run.outlook.expected import TrialTimes, estimate_of
 from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.shipped import shipped_studies
 from culvert.study.study import Study

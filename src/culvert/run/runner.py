@@ -27,20 +27,21 @@ from culvert.plan.plan import Plan, Trial
 from culvert.plan.schedule import Schedule
 from culvert.plan.stopping import OpenClaims
 from culvert.results import Status
-from culvert.run.claim_cells import cells_of_claim
-from culvert.run.line_here import line_here
-from culvert.run.links.underlays import Underlays
-from culvert.run.links.verifications import verification_of
-from culvert.run.outlook.expected import expectation, verifications
-from culvert.run.outlook.trial_times import Stopwatch, learned
-from culvert.run.output.notes import notes_on
+from culvert.run.claims import cells_of_claim, line_here
+from culvert.run.links import Underlays
+from culvert.run.outlook.expected import (
+    Stopwatch,
+    expectation,
+    learned,
+    verification_of,
+    verifications,
+)
 from culvert.run.output.progress import Progress, ProgressStep
-from culvert.run.output.tally import Tally
+from culvert.run.output.tally import Tally, notes_on
 from culvert.run.pods import stage as pods
 from culvert.run.pods.cluster import Clusters
 from culvert.run.trials.execution import Earlier, Execution
 from culvert.run.trials.finding import TrialFinding
-from culvert.run.trials.record import records_of
 from culvert.run.trials.stage import LabFactory, Tunnels
 from culvert.study.catalogue import Catalogue
 from culvert.study.study import Study
@@ -192,7 +193,7 @@ class Runner:
                 failures.append(finding.reason)
             elif finding.status is Status.OK:
                 failures.clear()
-        return records_of(trial, finding, started_at, time.monotonic() - begun)
+        return finding.records(trial, started_at, time.monotonic() - begun)
 
     def _record(self, record: TrialRecord, tally: Tally) -> TrialRecord:
         """Write it; one that lost a host leaves the place of its cell in the block free."""

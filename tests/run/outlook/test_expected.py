@@ -6,8 +6,7 @@ import pytest
 
 from culvert.measurements.underlay.underlay import Underlay, UnderlayParameters
 from culvert.plan.plan import Plan
-from culvert.run.outlook.expected import estimate_of
-from culvert.run.outlook.trial_times import OVERHEAD_S, TrialTimes
+from culvert.run.outlook.expected import OVERHEAD_S, TrialTimes, estimate_of
 from culvert.study.study import Study
 from culvert.vpns.installed import installed_catalogue
 

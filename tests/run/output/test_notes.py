@@ -5,9 +5,9 @@ from __future__ import annotations
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Plan
 from culvert.plan.stopping import Decision, StopReason, decide
-from culvert.run.claim_cells import cells_of_claim
-from culvert.run.outlook.outline import lasting, plan_text
-from culvert.run.output.notes import notes_on
+from culvert.run.claims import cells_of_claim
+from culvert.run.outlook.studies import lasting, plan_text
+from culvert.run.output.tally import notes_on
 from culvert.study.blocks import StopRule
 from tests.study.dummies import parse
 

@@ -11,7 +11,7 @@ import pytest
 
 from culvert.errors import LabError
 from culvert.labs.base import Lab
-from culvert.run.trials.clocks import clocks_apart
+from culvert.run.trials.causes import clocks_apart
 
 DAY_S = 86_400
 SLACK_S = 600

@@ -19,7 +19,7 @@ from cryptography import x509
 from culvert.errors import VpnError
 from culvert.labs.host import Completed
 from culvert.labs.node import Node
-from culvert.run.trials.footprints import footprint
+from culvert.run.trials.traps import footprint
 from culvert.topology.plan import Attachment
 from culvert.vpns.abilities import OPEN, Permit, Policy, Protocol
 from culvert.vpns.headscale import control, packet, relay

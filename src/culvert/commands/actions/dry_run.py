@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from culvert.console import out, print_json
 from culvert.labs.kind import OnThisMachine
-from culvert.run.outlook import outline
+from culvert.run.outlook import studies
 from culvert.run.outlook.expected import estimate_of
 from culvert.run.outlook.shortfalls import Machine, shortfalls
 from culvert.run.request import RunRequest
@@ -17,12 +17,12 @@ def dry(request: RunRequest, *, as_json: bool) -> None:
     here = isinstance(request.lab, OnThisMachine)
     missing = shortfalls(study, Machine.here(), plan) if here else []
     if as_json:
-        document = outline.as_json(study, plan, estimate)
+        document = studies.outline(study, plan, estimate)
         print_json({**document, "shortfalls": [one.as_json() for one in missing]})
         return
-    out.print(outline.cells_table(study, plan))
-    for line in outline.absent_text(study, plan):
+    out.print(studies.cells_table(study, plan))
+    for line in studies.absent_text(study, plan):
         out.print(line, markup=False, style="dim")
-    out.print(outline.plan_text(plan, estimate), markup=False)
+    out.print(studies.plan_text(plan, estimate), markup=False)
     for one in missing:
         out.print(f"warning: {one}", markup=False, style="yellow")

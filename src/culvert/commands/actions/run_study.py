@@ -26,7 +26,7 @@ from culvert.plan.plan import Plan
 from culvert.report.claims import Claims
 from culvert.report.labels import Labels
 from culvert.run import neighbours
-from culvert.run.line_here import line_here
+from culvert.run.claims import line_here
 from culvert.run.output.progress import Lines, Progress, Screen, Silent
 from culvert.run.output.summary import print_summary, summary_document
 from culvert.run.output.tally import Tally

@@ -13,7 +13,7 @@ from rich.text import Text
 from culvert.console import err, out
 from culvert.plan.plan import Plan
 from culvert.plan.warnings import warnings_of
-from culvert.run.outlook import outline
+from culvert.run.outlook import studies
 from culvert.run.outlook.expected import estimate_of
 from culvert.run.outlook.shortfalls import Machine, Shortfall, shortfalls
 from culvert.study.catalogue import Catalogue
@@ -41,15 +41,15 @@ def show(study: Study, catalogue: Catalogue) -> None:
     """Print the outline of a study, its claims, published values and warnings."""
     plan = Plan.of(study)
     estimate = estimate_of(study, plan, catalogue)
-    out.print(outline.cells_table(study, plan))
-    for line in outline.absent_text(study, plan):
+    out.print(studies.cells_table(study, plan))
+    for line in studies.absent_text(study, plan):
         out.print(line, markup=False, style="dim")
     out.print()
-    out.print(f"Plan: {outline.plan_text(plan, estimate)}", markup=False)
+    out.print(f"Plan: {studies.plan_text(plan, estimate)}", markup=False)
     for scale in study.file.scale if not study.scale else ():
         smaller = Study.parse(study.text, catalogue, scale=scale, directory=None)
         fewer = Plan.of(smaller)
-        text = outline.plan_text(fewer, estimate_of(smaller, fewer, catalogue))
+        text = studies.plan_text(fewer, estimate_of(smaller, fewer, catalogue))
         out.print(f"  --scale {scale}: {text}", markup=False)
     if study.file.claim:
         out.print()
@@ -92,7 +92,7 @@ def show_list(found: Sequence[dict[str, Any]]) -> None:
     for column in ("study", "title", "cells", "claims", "longest duration", "scales"):
         table.add_column(column, overflow="fold")
     for one in found:
-        takes = "no limit" if one["max_s"] is None else outline.lasting(one["max_s"])
+        takes = "no limit" if one["max_s"] is None else studies.lasting(one["max_s"])
         words = (one["name"], one["title"], one["cells"], one["claims"], takes)
         table.add_row(*(Text(str(word)) for word in (*words, ", ".join(one["scales"]))))
     out.print(table)

@@ -6,15 +6,104 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from rich.table import Table
+from rich.text import Text
+
 from culvert.errors import StudyError
-from culvert.plan.plan import Plan
+from culvert.plan.plan import Plan, TimeEstimate
 from culvert.plan.warnings import warnings_of
-from culvert.run.outlook import outline
+from culvert.report.labels import everything
 from culvert.run.outlook.expected import estimate_of
 from culvert.run.outlook.shortfalls import Machine, shortfalls
 from culvert.study.catalogue import Catalogue
 from culvert.study.shipped import shipped_studies
 from culvert.study.study import Study
+
+
+def cells_table(study: Study, plan: Plan) -> Table:
+    """Each measurement in each condition, with its VPNs."""
+    vpns: dict[tuple[str, str, str], list[Text]] = {}
+    for cell in plan.cells:
+        style = "dim strike" if cell in plan.absent else ""
+        row = vpns.setdefault((cell.measurement, cell.condition, cell.parameters), [])
+        row.append(Text(cell.vpn, style=style))
+    title = Text(study.title, style="bold")
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for column in ("measurement", "condition", "parameters", "VPNs"):
+        table.add_column(column, overflow="fold")
+    for (measurement, condition, parameters), names in vpns.items():
+        table.add_row(
+            measurement, condition, everything(measurement, parameters), Text(", ").join(names)
+        )
+    return table
+
+
+def plan_text(plan: Plan, estimate: TimeEstimate) -> str:
+    """The number of cells and blocks, the stopping rule and the expected duration."""
+    blocks = (
+        str(plan.max_blocks)
+        if plan.min_blocks == plan.max_blocks
+        else f"{plan.min_blocks} to {plan.max_blocks or 'as many as fit'}"
+    )
+    cells = "1 cell" if len(plan.cells) == 1 else f"{len(plan.cells)} cells"
+    blocks += " block" if blocks == "1" else " blocks"
+    text = f"{cells}, {blocks} of about {lasting(estimate.block_s)}"
+    if plan.warmup_blocks:
+        text += f" after {plan.warmup_blocks} of warm-up"
+    if plan.rule is not None:
+        text += f", until {plan.rule}"
+    if estimate.max_s == float("inf"):
+        return text
+    if round(estimate.min_s) == round(estimate.max_s):
+        return f"{text}: {lasting(estimate.max_s)}"
+    return f"{text}: {lasting(estimate.min_s)} to {lasting(estimate.max_s)}"
+
+
+def absent_text(study: Study, plan: Plan) -> list[str]:
+    """Why cells are unsupported, with their number; one line for each reason."""
+    counts: dict[str, int] = {}
+    for cell in plan.cells:
+        reason = study.lacking.reason(cell.vpn, cell.condition, cell.measurement)
+        if reason:
+            counts[reason] = counts.get(reason, 0) + 1
+    return [f"{count} unsupported: {reason}" for reason, count in counts.items()]
+
+
+def outline(study: Study, plan: Plan, estimate: TimeEstimate) -> dict[str, Any]:
+    """The outline for ``--json``."""
+    return {
+        "study": study.name,
+        "scale": study.scale or None,
+        "cells": [
+            {
+                "vpn": cell.vpn,
+                "condition": cell.condition,
+                "measurement": cell.measurement,
+                "parameters": cell.parameters.values,
+                "unsupported": study.lacking.reason(cell.vpn, cell.condition, cell.measurement)
+                or None,
+            }
+            for cell in plan.cells
+        ],
+        "min_blocks": plan.min_blocks,
+        "max_blocks": plan.max_blocks,
+        "until": str(plan.rule) if plan.rule else None,
+        "block_s": estimate.block_s,
+        "min_s": estimate.min_s,
+        "max_s": estimate.max_s if estimate.max_s != float("inf") else None,
+    }
+
+
+def lasting(seconds: float) -> str:
+    """A duration as text: "58 s", "4 min 50 s", "2 h 5 min"."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s" if seconds < 9.95 else f"{whole} s"
+    if whole < 3600:
+        minutes, rest = divmod(whole, 60)
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
 def check(names: Sequence[str], catalogue: Catalogue) -> list[dict[str, Any]]:
@@ -48,7 +137,7 @@ def as_json(study: Study, catalogue: Catalogue) -> dict[str, Any]:
     plan = Plan.of(study)
     estimate = estimate_of(study, plan, catalogue)
     return {
-        **outline.as_json(study, plan, estimate),
+        **outline(study, plan, estimate),
         "title": study.title,
         "scales": sorted(study.file.scale),
         "claims": [

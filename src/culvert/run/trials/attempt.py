@@ -28,9 +28,8 @@ from culvert.results import Status
 from culvert.run.neighbours import Neighbours
 from culvert.run.trials.causes import cause_of_trouble, naming_the_cause
 from culvert.run.trials.finding import TrialFinding
-from culvert.run.trials.footprints import footprint
 from culvert.run.trials.stage import Stage
-from culvert.run.trials.traps import refuse_without_effect, traps
+from culvert.run.trials.traps import footprint, refuse_without_effect, traps
 from culvert.topology.drawing import as_json
 from culvert.topology.graph import Path
 from culvert.topology.spec import LabSpec

@@ -2,22 +2,45 @@
 clocks that differ.
 
 What is noticed first is seldom the cause: a probe that is killed leaves its peer with a connection
-that was reset, a wire that is killed leaves a VPN that cannot reach its server.
-"""
+that was reset, a wire that is killed leaves a VPN that cannot reach its server."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from culvert.errors import CulvertError, DeadlineExceeded, VpnError
 from culvert.labs.base import Lab
 from culvert.probe.client import Probe
 from culvert.proof.alive import survivors
-from culvert.run.trials.clocks import clocks_apart
 from culvert.vpns.base import Vpn
 from culvert.vpns.facts import ProgramEnded
+from culvert.vpns.parts.pki import CLOCK_SLACK
 from culvert.waiting import wait_until
+
+HERE = "this machine"
+"""It issues the certificates."""
+
+
+def clocks_apart(vpn: str, lab: Lab) -> VpnError | None:
+    """The error for the two clocks that differ most, if that is more than certificates allow for;
+    nodes that do not answer are left out."""
+    ahead_s: dict[str, int] = {}
+    for name, node in lab.nodes.items():
+        with suppress(CulvertError):
+            ahead_s[f"node {name}"] = round((node.realtime_ns() - time.time_ns()) / 1e9)
+    ahead_s[HERE] = 0
+    first, last = max(ahead_s, key=ahead_s.__getitem__), min(ahead_s, key=ahead_s.__getitem__)
+    apart_s = ahead_s[first] - ahead_s[last]
+    if apart_s <= CLOCK_SLACK.total_seconds():
+        return None
+    return VpnError(
+        vpn,
+        f"the clock of {first} is {apart_s} s ahead of that of {last}",
+        "set the clocks: chronyc makestep, or date -s",
+    )
+
 
 ENDING_S = 0.2
 

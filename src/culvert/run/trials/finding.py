@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from culvert.errors import CulvertError, NotPossible
 from culvert.journal.marks import Mark
+from culvert.journal.record import TrialRecord
 from culvert.labs.hosts.ssh.failures import HostLost
+from culvert.plan.plan import Trial
 from culvert.results import Status
 from culvert.trial.check import Check, Evidence
 from culvert.trial.outcome import Outcome
@@ -79,3 +82,35 @@ class TrialFinding:
         self.evidence.withheld = outcome.withheld
         self.evidence.marks = [*outcome.marks, *marks]
         self.status = Status.OK
+
+    def records(self, trial: Trial, started_at: datetime, duration_s: float) -> list[TrialRecord]:
+        """The records of the trial that has ended, its own last: what was measured although a host
+        was lost has one of its own, which the time belongs to."""
+        if self.part is None:
+            return [self._record(trial, started_at, duration_s, self.measuring_s)]
+        part = self.part._record(trial, started_at, duration_s, self.part.measuring_s)
+        return [part, self._record(trial, started_at, 0.0, 0.0)]
+
+    def _record(
+        self, trial: Trial, started_at: datetime, duration_s: float, measuring_s: float
+    ) -> TrialRecord:
+        return TrialRecord(
+            block=trial.block,
+            position=trial.position,
+            cell_key=trial.cell.key,
+            vpn=trial.cell.vpn,
+            version=self.version,
+            condition=trial.cell.condition,
+            measurement=trial.cell.measurement,
+            parameters=trial.cell.parameters,
+            status=self.status,
+            reason=self.reason,
+            remedy=self.remedy,
+            started_at=started_at,
+            duration_s=duration_s,
+            measuring_s=measuring_s,
+            evidence=self.evidence.as_json(),
+            metrics=self.outcome.metrics,
+            series=self.outcome.series,
+            histograms=self.outcome.histograms,
+        )

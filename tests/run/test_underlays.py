@@ -9,7 +9,7 @@ import pytest
 
 from culvert.plan.plan import Trial
 from culvert.results import Metric, Status
-from culvert.run.links.underlays import ATTEMPTS
+from culvert.run.links import ATTEMPTS
 from culvert.run.runner import Runner
 from culvert.run.trials.finding import TrialFinding
 from culvert.study.study import Study

@@ -1,12 +1,18 @@
-"""The cells of a plan that a claim needs."""
+"""What the claims of a study need from a run: cells, and figures that can be compared here."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from culvert.analysis.line import Line, line_of
+from culvert.errors import CulvertError
+from culvert.labs.guest import guest
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Plan
 from culvert.study.claims.test import VpnSide
 from culvert.study.study import Study
 from culvert.study.table import BASELINE
+from culvert.vpns import registry
 
 
 def cells_of_claim(study: Study, plan: Plan, claim: str) -> frozenset[str]:
@@ -28,3 +34,20 @@ def _refers_to(side: VpnSide, cell: Cell) -> bool:
     if side.where.condition not in (None, cell.condition):
         return False
     return all(cell.parameters.has(key, value) for key, value in side.where.parameters)
+
+
+def line_here(vpns: Iterable[str]) -> Line:
+    """The line for measurements of this process."""
+    found = guest()
+    if found is None:
+        return line_of("", {})
+    paths = ((vpn, _data_path(vpn)) for vpn in vpns)
+    return line_of(found.not_comparable, {vpn: path for vpn, path in paths if path is not None})
+
+
+def _data_path(vpn: str) -> str | None:
+    """The data path of a VPN; None if the VPN cannot be used here."""
+    try:
+        return str(registry.create(registry.parse(vpn)).data_path)
+    except CulvertError:
+        return None

@@ -1,4 +1,4 @@
-"""Before each block, every impaired link is verified: it must deliver what was requested.
+"""The links of a run, verified before each block: an impaired one must deliver what was requested.
 
 On a busy machine a link may not do so for seconds: if it does not, it is verified again before the
 next trial that needs it, a few times in a block. What a real link is like is measured once.
@@ -11,21 +11,53 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 
 import polars as pl
 
 from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
 from culvert.journal.record import TrialRecord
+from culvert.labs.passage import PASSAGES, UNKNOWN
 from culvert.plan.attempts import Place, Unplaced, keys_of, next_key
 from culvert.plan.cells import Cell
 from culvert.plan.plan import Trial
 from culvert.results import Status
-from culvert.run.links.passages import Passages, changes, passages_of
-from culvert.run.links.verifications import LinkOf, emulated, verification_of
+from culvert.run.outlook.expected import LinkOf, emulated, verification_of
 from culvert.run.trials.finding import TrialFinding
-from culvert.run.trials.record import records_of
 from culvert.trial.check import Evidence
+
+Passages = dict[tuple[str, str], Mapping[str, str]]
+"""Device, gateway, source and TTL by the names of both nodes, the one that sends first."""
+
+
+def passages_of(underlay: Mapping[str, Any]) -> Passages:
+    """From the evidence of a trial; empty without real links."""
+    return {
+        (name, other): passage
+        for name, facts in underlay.items()
+        if isinstance(facts, Mapping)
+        for other, passage in facts.get(PASSAGES, {}).items()
+    }
+
+
+def changes(since: int, before: Passages, now: Passages) -> list[str]:
+    """A sentence for each direction that is not as in block ``since``; what is unknown in one of
+    them has not changed."""
+    found = []
+    for ends in before.keys() & now.keys():
+        old, new = before[ends], now[ends]
+        different = [
+            f"{key} {old[key]}, now {new[key]}"
+            for key in old.keys() & new.keys()
+            if old[key] != new[key] and UNKNOWN not in (old[key], new[key])
+        ]
+        if different:
+            source, target = ends
+            what = "; ".join(sorted(different))
+            found.append(f"the path changed since block {since}: {source} to {target}: {what}")
+    return sorted(found)
+
 
 POSITION = 0
 """Position of a verification in its block: before all trials."""
@@ -94,7 +126,7 @@ class Underlays:
             again,
             finding.lost,
         )
-        *parts, record = records_of(verification, finding, started_at, time.monotonic() - begun)
+        *parts, record = finding.records(verification, started_at, time.monotonic() - begun)
         if again:
             key = next_key(Unplaced.REFUTED, trial.block, cell.key, kept)
             self._refuted.add((trial.block, key))

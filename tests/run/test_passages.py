@@ -10,7 +10,7 @@ import pytest
 
 from culvert.plan.plan import Trial
 from culvert.results import Metric, Status
-from culvert.run.links.passages import changes, passages_of
+from culvert.run.links import changes, passages_of
 from culvert.run.runner import Runner
 from culvert.run.trials.finding import TrialFinding
 from culvert.study.study import Study
