@@ -16,6 +16,7 @@ pub mod interference;
 pub mod latency;
 pub mod lines;
 pub mod net;
+pub mod on_off;
 pub mod one_way;
 pub mod pace;
 pub mod packet;

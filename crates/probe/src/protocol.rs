@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::requests::Fields;
 use crate::tasks::{
-    accounting, capture, echo, echo_once, first_answer, https, noise_floor, read, rtt,
+    accounting, capture, crowd, echo, echo_once, first_answer, https, noise_floor, read, rtt,
     tcp_responder, tcp_sink, tcp_source, tcp_transactions, udp_sink, udp_source, watch_gap,
 };
 use serde::de::DeserializeOwned;
@@ -29,6 +29,8 @@ pub enum Work {
     TcpCrr(tcp_transactions::Parameters),
     UdpSink(udp_sink::Parameters),
     UdpSource(udp_source::Parameters),
+    CrowdSink(crowd::sink::Parameters),
+    CrowdSource(crowd::source::Parameters),
     WatchGap(watch_gap::Parameters),
     Echo(echo::Parameters),
     EchoOnce(echo_once::Parameters),
@@ -42,7 +44,7 @@ pub enum Work {
 }
 
 /// Names of all tasks, as reported by `hello`.
-pub const TASKS: [&str; 17] = [
+pub const TASKS: [&str; 19] = [
     "tcp_sink",
     "tcp_source",
     "tcp_responder",
@@ -50,6 +52,8 @@ pub const TASKS: [&str; 17] = [
     "tcp_crr",
     "udp_sink",
     "udp_source",
+    "crowd_sink",
+    "crowd_source",
     "watch_gap",
     "echo",
     "echo_once",
@@ -94,6 +98,8 @@ fn work(what: &str, fields: Fields) -> Result<Work, Failure> {
         "tcp_crr" => Work::TcpCrr(parameters(what, fields)?),
         "udp_sink" => Work::UdpSink(parameters(what, fields)?),
         "udp_source" => Work::UdpSource(parameters(what, fields)?),
+        "crowd_sink" => Work::CrowdSink(parameters(what, fields)?),
+        "crowd_source" => Work::CrowdSource(parameters(what, fields)?),
         "watch_gap" => Work::WatchGap(parameters(what, fields)?),
         "echo" => Work::Echo(parameters(what, fields)?),
         "echo_once" => Work::EchoOnce(parameters(what, fields)?),

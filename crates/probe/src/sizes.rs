@@ -60,6 +60,11 @@ impl Sizes {
         Ok(Sizes(pattern))
     }
 
+    /// Packets of one size.
+    pub fn one(size: usize) -> Sizes {
+        Sizes(vec![size])
+    }
+
     /// The size of packet number `n`.
     pub fn of(&self, n: u64) -> usize {
         match self.0.as_slice() {

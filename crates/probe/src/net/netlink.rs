@@ -21,6 +21,24 @@ pub struct Link {
     pub stats: Stats64,
 }
 
+impl Link {
+    /// As if all but the loopback were one: index 0, which means any to the kernel.
+    pub fn all_of(links: Vec<Link>) -> Link {
+        let mut all = Link {
+            index: 0,
+            name: "any".to_owned(),
+            mtu: 0,
+            stats: Stats64::default(),
+        };
+        for link in links.into_iter().filter(|link| link.name != "lo") {
+            all.mtu = all.mtu.max(link.mtu);
+            all.stats.rx_packets += link.stats.rx_packets;
+            all.stats.tx_packets += link.stats.tx_packets;
+        }
+        all
+    }
+}
+
 /// A queueing discipline and its counters since it was made.
 #[derive(Debug, Clone)]
 pub struct Qdisc {

@@ -46,10 +46,7 @@ impl ReceiveBatch {
     /// length into one message (UDP_GRO), which spares a walk through its layers for each. Both are
     /// done without where the kernel can't.
     pub fn new(socket: &impl AsFd, count: usize, size: usize, coalesced: bool) -> ReceiveBatch {
-        let stamped = set_int(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1).is_ok();
-        if coalesced {
-            let _ = set_int(socket, libc::SOL_UDP, libc::UDP_GRO, 1);
-        }
+        let stamped = ReceiveBatch::prepare(socket, coalesced);
         // Buffers at multiples of a large power of two would all share a few lines of the cache.
         let stride = size.next_multiple_of(64) + 64;
         let mut buffers = vec![0; count * stride];
@@ -86,6 +83,14 @@ impl ReceiveBatch {
             received_ns: 0,
             realtime_ahead_ns: 0,
         }
+    }
+
+    /// Requests the same of a further socket that the batch reads; returns whether it has timestamps.
+    pub fn prepare(socket: &impl AsFd, coalesced: bool) -> bool {
+        if coalesced {
+            let _ = set_int(socket, libc::SOL_UDP, libc::UDP_GRO, 1);
+        }
+        set_int(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1).is_ok()
     }
 
     /// Whether arrival times are the kernel's.

@@ -2,6 +2,7 @@
 
 pub mod accounting;
 pub mod capture;
+pub mod crowd;
 pub mod echo;
 pub mod echo_once;
 pub mod first_answer;
@@ -37,6 +38,8 @@ pub fn run(work: Work, context: &Context) -> Result<Value, Failure> {
             context,
         )?),
         Work::UdpSink(parameters) => value(udp_sink::run(&parameters, context)?),
+        Work::CrowdSink(parameters) => value(crowd::sink::run(&parameters, context)?),
+        Work::CrowdSource(parameters) => value(crowd::source::run(&parameters, context)?),
         Work::WatchGap(parameters) => value(watch_gap::run(&parameters, context)?),
         Work::UdpSource(parameters) => value(udp_source::run(&parameters, context)?),
         Work::Echo(parameters) => value(echo::run(&parameters, context)?),

@@ -98,3 +98,18 @@ fn a_device_that_is_not_there_is_an_error_with_those_that_are() {
             .contains("lo")
     );
 }
+
+#[test]
+fn all_devices_together_are_one() {
+    let mut agent = Agent::start();
+    agent.send(json!({"id": 1, "do": "capture", "device": "any"}));
+    let ready = agent.answer(Some(1));
+    if ready["event"] == "error" {
+        assert!(
+            ready["remedy"].as_str().unwrap().contains("root"),
+            "{ready}"
+        );
+        return;
+    }
+    assert_eq!(agent.stop(1)["device"], "any");
+}

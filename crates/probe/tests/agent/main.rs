@@ -2,6 +2,7 @@
 
 mod accounting;
 mod capture;
+mod crowd;
 mod echo;
 mod requests;
 mod rtt;

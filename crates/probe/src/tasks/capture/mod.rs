@@ -27,6 +27,8 @@ const DEFAULT_SNAPLEN: usize = 2048;
 const MAX_RECORD: usize = 100_000;
 /// What the kernel may hold back for us; see `GATHER_NS`.
 const RECEIVE_BUFFER: usize = 64 << 20;
+/// In place of a device: all of the node but its loopback.
+const EVERY_DEVICE: &str = "any";
 /// Packets are gathered for so long before they are read: waking up for each would cost those
 /// that are being measured. Their timestamps are the kernel's.
 const GATHER_NS: u64 = 2_000_000;
@@ -226,6 +228,9 @@ fn check(parameters: &Parameters) -> Result<(), Failure> {
 
 fn find_link(device: &str) -> Result<Link, Failure> {
     let links = links().map_err(during("list the interfaces"))?;
+    if device == EVERY_DEVICE {
+        return Ok(Link::all_of(links));
+    }
     let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
     let names = names.join(", ");
     let found = links.into_iter().find(|link| link.name == device);

@@ -13,10 +13,19 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::UdpSocket;
 
-/// Datagrams per call where the source makes them.
-const BATCH: usize = 64;
-/// The same where the kernel cuts them from larger messages.
-const SEGMENTED_BATCH: usize = 512;
+/// Datagrams per call: where the source makes them, and where the kernel cuts them from larger
+/// messages.
+#[derive(Debug, Clone, Copy)]
+pub struct Batches {
+    pub made: usize,
+    pub cut: usize,
+}
+
+impl Default for Batches {
+    fn default() -> Batches {
+        Batches { made: 64, cut: 512 }
+    }
+}
 
 /// The kernel's error if IPsec, a missing checksum offload or the path's MTU forbid it to cut.
 fn cannot_segment(error: &io::Error) -> bool {
@@ -33,6 +42,8 @@ pub struct Flow {
     /// Why the kernel could not cut packets after all.
     pub gave_up: Option<String>,
     sizes: Sizes,
+    batches: Batches,
+    waits: bool,
     tag: [u8; 8],
     pub counts: Counts,
     pub late: Latency,
@@ -65,6 +76,9 @@ pub struct Pattern<'a> {
     pub tag: [u8; 8],
     /// For sockets that are not connected.
     pub to: Option<SockAddr>,
+    pub batches: Batches,
+    /// Whether a call waits for room in the socket; without it, what found none keeps its number.
+    pub waits: bool,
 }
 
 impl Flow {
@@ -75,18 +89,13 @@ impl Flow {
         segmented: bool,
     ) -> io::Result<Flow> {
         let payload = blank_payload(pattern.sizes.largest(), pattern.canary);
-        let to = pattern.to.clone();
+        let (to, batches) = (pattern.to.clone(), pattern.batches);
         let batch = if segmented {
-            SendBatch::segmented(
-                &socket,
-                MOST_SEGMENTS,
-                SEGMENTED_BATCH,
-                &payload,
-                to.clone(),
-            )?
+            SendBatch::segmented(&socket, MOST_SEGMENTS, batches.cut, &payload, to.clone())?
         } else {
-            SendBatch::new(BATCH, &payload, to.clone())
+            SendBatch::new(batches.made, &payload, to.clone())
         };
+        socket.set_nonblocking(!pattern.waits)?;
         Ok(Flow {
             number,
             source_port: socket.local_addr()?.port(),
@@ -96,10 +105,17 @@ impl Flow {
             segmented,
             gave_up: None,
             sizes: pattern.sizes.clone(),
+            batches,
+            waits: pattern.waits,
             tag: pattern.tag,
             counts: Counts::default(),
             late: Latency::default(),
         })
+    }
+
+    /// For waiting until it has room.
+    pub fn socket(&self) -> &UdpSocket {
+        &self.socket
     }
 
     /// Packets that one call can send.
@@ -132,7 +148,7 @@ impl Flow {
         match self.batch.send(&self.socket, count) {
             Ok(sent) => {
                 self.taken(sent);
-                if sent == count {
+                if sent == count || !self.waits {
                     return Ok(sent);
                 }
                 // The kernel keeps the error of what stands behind the last sent to itself.
@@ -140,6 +156,7 @@ impl Flow {
                 self.refused("UNREPORTED".to_owned(), refused);
                 Ok(sent + refused)
             }
+            Err(error) if !self.waits && error.kind() == io::ErrorKind::WouldBlock => Ok(0),
             Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => {
                 Err(Failure::io("udp_source: send", &error))
             }
@@ -161,13 +178,13 @@ impl Flow {
         if self.batch.per_message() > FEWER_SEGMENTS {
             let to = self.to.clone();
             self.batch =
-                SendBatch::segmented(&self.socket, FEWER_SEGMENTS, SEGMENTED_BATCH, &payload, to)
+                SendBatch::segmented(&self.socket, FEWER_SEGMENTS, self.batches.cut, &payload, to)
                     .map_err(during("udp_source: UDP_SEGMENT"))?;
             return Ok(());
         }
         set_int(&self.socket, libc::SOL_UDP, libc::UDP_SEGMENT, 0)
             .map_err(during("udp_source: unset UDP_SEGMENT"))?;
-        self.batch = SendBatch::new(BATCH, &payload, self.to.clone());
+        self.batch = SendBatch::new(self.batches.made, &payload, self.to.clone());
         self.segmented = false;
         self.gave_up = Some(error.to_string());
         Ok(())

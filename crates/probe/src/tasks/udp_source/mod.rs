@@ -1,6 +1,6 @@
 //! `udp_source`: sends numbered datagrams, paced or as fast as the sockets take them.
 
-mod flow;
+pub mod flow;
 mod lane;
 
 use crate::clock;
@@ -13,7 +13,7 @@ use crate::pace::{Arrivals, Pace, Spread};
 use crate::packet::header::{HEADER_LENGTH, MAX_PAYLOAD};
 use crate::sizes::Sizes;
 use crate::values::{Canary, Rate, Seconds, Token};
-use flow::{Counts, Flow, Pattern};
+use flow::{Batches, Counts, Flow, Pattern};
 use lane::Lane;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ const SEGMENTED_FROM_PPS: f64 = 50_000.0;
 /// Each packet that the kernel cuts is charged to the socket with some 700 bytes of its own: with
 /// the usual buffer the source would sleep at every third message. There is no queue behind it that
 /// this could fill: the kernel cuts only where there is none.
-const SEGMENTED_SEND_BUFFER: usize = 256 << 10;
+pub const SEGMENTED_SEND_BUFFER: usize = 256 << 10;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,7 +106,12 @@ struct FlowSent {
 pub fn run(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> {
     check(parameters)?;
     let to = SocketAddr::new(parameters.to, parameters.port);
-    let mut chosen = segmentation(parameters);
+    let mut chosen = segmentation(
+        parameters.segmentation,
+        &parameters.payload_size,
+        parameters.rate_pps,
+        parameters.to,
+    );
     let flows = make_flows(parameters, to, &mut chosen)?;
     let first_ns = clock::monotonic_ns();
     let mut lanes = deal(parameters, flows, first_ns);
@@ -218,26 +223,29 @@ fn check(parameters: &Parameters) -> Result<(), Failure> {
 }
 
 /// The lane that makes the packets, by the rule of [`choose`] unless the request names one.
-fn segmentation(parameters: &Parameters) -> Chosen {
-    match parameters.segmentation {
+pub fn segmentation(
+    requested: Segmentation,
+    sizes: &Sizes,
+    rate: Option<Rate>,
+    to: IpAddr,
+) -> Chosen {
+    match requested {
         Segmentation::None => Chosen::none("asked"),
-        _ if parameters.payload_size.uniform().is_none() => {
-            Chosen::none("the kernel cuts one size only")
-        }
+        _ if sizes.uniform().is_none() => Chosen::none("the kernel cuts one size only"),
         Segmentation::Kernel => Chosen::kernel("asked"),
-        Segmentation::Auto => match parameters.rate_pps {
+        Segmentation::Auto => match rate {
             Some(rate) if rate.per_second() < SEGMENTED_FROM_PPS => {
                 Chosen::none(format!("less than {SEGMENTED_FROM_PPS} packets a second"))
             }
-            _ => by_egress(parameters),
+            _ => by_egress(sizes, to),
         },
     }
 }
 
-fn by_egress(parameters: &Parameters) -> Chosen {
-    let headers = if parameters.to.is_ipv4() { 28 } else { 48 };
-    match Egress::to(parameters.to) {
-        Ok(Some(egress)) => choose(&egress, parameters.payload_size.largest() + headers),
+fn by_egress(sizes: &Sizes, to: IpAddr) -> Chosen {
+    let headers = if to.is_ipv4() { 28 } else { 48 };
+    match Egress::to(to) {
+        Ok(Some(egress)) => choose(&egress, sizes.largest() + headers),
         Ok(None) => Chosen::none("there is no route to look at"),
         Err(error) => Chosen::none(format!("the route could not be looked up: {error}")),
     }
@@ -254,6 +262,8 @@ fn make_flows(
         canary: &parameters.canary,
         tag: parameters.token.tag(),
         to: (!parameters.connected).then(|| to.into()),
+        batches: Batches::default(),
+        waits: true,
     };
     let mut flows = Vec::new();
     for number in 0..parameters.flows {

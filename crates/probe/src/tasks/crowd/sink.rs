@@ -1,0 +1,188 @@
+//! `crowd_sink`: many clients' packets or connections, with a book for each client.
+
+use super::place::each_there;
+use super::readers::{Book, Datagrams, Listener, Reader, Streams, Window};
+use super::source::in_threads;
+use super::{Protocol, check_members, deal};
+use crate::clock;
+use crate::context::Context;
+use crate::failure::{Failure, during};
+use crate::latency::{Latency, Summary};
+use crate::net::socket;
+use crate::one_way::Clock;
+use crate::values::{Canary, Seconds, Token};
+use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Of all members together; each has at least as much as `LEAST_BUFFER`.
+const RECEIVE_BUFFERS: usize = 64 << 20;
+const LEAST_BUFFER: usize = 1 << 20;
+/// A late packet must not be answered by an ICMP error through the tunnel.
+const KEPT_OPEN: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Member {
+    netns: Option<PathBuf>,
+    bind: IpAddr,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    pub protocol: Protocol,
+    members: Vec<Member>,
+    pub token: Token,
+    /// Each payload is compared with it; of TCP the start of what each call reads.
+    pub canary: Canary,
+    #[serde(default = "one")]
+    threads: u16,
+    pub interval_ms: u32,
+    pub duration_max_s: Seconds,
+    /// After a request to end: go on until nothing has come for so long.
+    #[serde(default)]
+    pub quiet_ms: u32,
+    #[serde(default)]
+    pub clock: Clock,
+    /// Bytes that arrive in `[from, to)` (CLOCK_MONOTONIC) are `counted_bytes`, too.
+    window_ns: Option<(u64, u64)>,
+}
+
+fn one() -> u16 {
+    1
+}
+
+#[derive(Serialize)]
+struct Listening {
+    ports: Vec<u16>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Interval {
+    t_ns: u64,
+    packets: u64,
+    bytes: u64,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Received {
+    strangers: u64,
+    /// From the source's call to the kernel's stamp; none with separate clocks, and of TCP.
+    one_way: Option<Summary>,
+    intervals: Vec<Interval>,
+    members: Vec<Book>,
+}
+
+pub fn run(parameters: &Parameters, context: &Context) -> Result<Received, Failure> {
+    check_members(parameters.members.len(), parameters.threads)?;
+    let namespaces: Vec<_> = parameters
+        .members
+        .iter()
+        .map(|member| member.netns.clone())
+        .collect();
+    let begun_ns = clock::monotonic_ns();
+    let window = Window {
+        begun_ns,
+        counted: parameters.window_ns.unwrap_or((0, u64::MAX)),
+        step_ns: u64::from(parameters.interval_ms.max(1)) * 1_000_000,
+    };
+    match parameters.protocol {
+        Protocol::Udp => {
+            let sockets = each_there(&namespaces, |number| bind(parameters, number))?;
+            let ports = sockets
+                .iter()
+                .map(socket::local_port)
+                .collect::<Result<_, _>>()?;
+            context.ready(Listening { ports });
+            let lanes = deal(sockets, parameters.threads);
+            let done = in_threads(lanes, |lane| {
+                let mut reader = Datagrams::new(lane, parameters, window.clone())?;
+                reader.read(context)?;
+                Ok(reader.end())
+            })?;
+            let (readers, sockets): (Vec<_>, Vec<_>) = done.into_iter().unzip();
+            std::thread::spawn(move || {
+                std::thread::sleep(KEPT_OPEN);
+                drop(sockets);
+            });
+            Ok(received(parameters, &window, readers))
+        }
+        Protocol::Tcp => {
+            let listeners = each_there(&namespaces, |number| {
+                Listener::open(parameters.members[number].bind)
+            })?;
+            let ports = listeners
+                .iter()
+                .map(Listener::port)
+                .collect::<Result<_, _>>()?;
+            context.ready(Listening { ports });
+            let lanes = deal(listeners, parameters.threads);
+            let readers = in_threads(lanes, |lane| {
+                let mut reader = Streams::new(lane, parameters, window.clone())?;
+                reader.read(context)?;
+                Ok(reader.end())
+            })?;
+            Ok(received(parameters, &window, readers))
+        }
+    }
+}
+
+fn bind(parameters: &Parameters, number: usize) -> Result<UdpSocket, Failure> {
+    let members = &parameters.members;
+    let socket = socket::bind_udp(members[number].bind, 0).map_err(|failure| {
+        Failure::new(
+            format!("member {number}: {}", failure.what),
+            failure.why,
+            failure.remedy,
+        )
+    })?;
+    let buffer = (RECEIVE_BUFFERS / members.len()).clamp(LEAST_BUFFER, RECEIVE_BUFFERS / 2);
+    socket::set_receive_buffer(&socket, buffer)?;
+    Ok(socket)
+}
+
+fn received(parameters: &Parameters, window: &Window, readers: Vec<Reader>) -> Received {
+    let mut members: Vec<Option<Book>> = parameters.members.iter().map(|_| None).collect();
+    let mut late = Latency::default();
+    let mut strangers = 0;
+    let mut intervals: Vec<Interval> = Vec::new();
+    for reader in readers {
+        late.add(&reader.delays);
+        strangers += reader.strangers;
+        for (slot, (packets, bytes)) in reader.slots.into_iter().enumerate() {
+            if intervals.len() <= slot {
+                intervals.push(Interval {
+                    t_ns: window.begun_ns + (slot as u64 + 1) * window.step_ns,
+                    packets: 0,
+                    bytes: 0,
+                });
+            }
+            intervals[slot].packets += packets;
+            intervals[slot].bytes += bytes;
+        }
+        for (number, book) in reader.books {
+            members[number] = Some(book);
+        }
+    }
+    Received {
+        strangers,
+        one_way: late.summary(),
+        intervals,
+        members: members.into_iter().flatten().collect(),
+    }
+}
+
+impl Listener {
+    fn open(bind: IpAddr) -> Result<Listener, Failure> {
+        let address = SocketAddr::new(bind, 0);
+        let socket = socket::tcp_socket(bind)?;
+        socket
+            .bind(&address.into())
+            .and_then(|()| socket.listen(16))
+            .and_then(|()| socket.set_nonblocking(true))
+            .map_err(during(format!("listen on TCP {address}")))?;
+        Ok(Listener(socket))
+    }
+}

@@ -1,0 +1,332 @@
+//! `crowd_source`: many clients send at once.
+
+use super::place::each_there;
+use super::streams::{self, Connection};
+use super::talkers::{self, Talker};
+use super::{MAX_MEMBERS, Protocol, check_members, deal};
+use crate::clock;
+use crate::context::{Context, Started};
+use crate::failure::{Failure, during};
+use crate::latency::Latency;
+use crate::net::egress::{Chosen, Segmentation, Segmenter};
+use crate::net::socket;
+use crate::on_off::{OnOff, Periods};
+use crate::sizes::Sizes;
+use crate::tasks::tcp_source::check_write_size;
+use crate::tasks::udp_source::flow::{Batches, Flow, Pattern};
+use crate::tasks::udp_source::{SEGMENTED_SEND_BUFFER, segmentation};
+use crate::values::{Canary, Rate, Seconds, Token};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+/// Datagrams for which all members together have room.
+const ROOM: usize = 8192;
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Member {
+    netns: Option<PathBuf>,
+    bind: IpAddr,
+    pub to: IpAddr,
+    pub port: u16,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    pub protocol: Protocol,
+    pub members: Vec<Member>,
+    pub token: Token,
+    #[serde(default)]
+    pub canary: Canary,
+    /// Bytes of UDP payload.
+    #[serde(default = "smallest")]
+    payload_size: Sizes,
+    /// Packets per second of each member; none: as fast as its socket takes them. UDP only.
+    rate_pps: Option<Rate>,
+    /// Mean lengths of the times in which a member sends and does not, exponentially distributed;
+    /// the rate is that of both together.
+    on_off: Option<Periods>,
+    #[serde(default)]
+    seed: u64,
+    #[serde(default)]
+    segmentation: Segmentation,
+    /// Of TCP.
+    #[serde(default = "cubic")]
+    pub congestion_control: String,
+    #[serde(default = "write_size")]
+    pub write_size: usize,
+    #[serde(default = "five_seconds")]
+    pub connect_timeout_s: Seconds,
+    #[serde(default = "one")]
+    threads: u16,
+    /// When the first packet is due (CLOCK_MONOTONIC); without it, at once.
+    start_ns: Option<u64>,
+    pub duration_s: Seconds,
+}
+
+fn smallest() -> Sizes {
+    Sizes::one(crate::packet::header::HEADER_LENGTH)
+}
+
+fn cubic() -> String {
+    "cubic".to_owned()
+}
+
+fn write_size() -> usize {
+    1 << 17
+}
+
+fn five_seconds() -> Seconds {
+    Seconds::new(5.0).expect("in range")
+}
+
+fn one() -> u16 {
+    1
+}
+
+/// What one member sent; `offered` and `send_errors` are packets of UDP, `retransmits` segments of
+/// TCP. `bytes` of TCP are those that were acknowledged at the end.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct MemberSent {
+    pub offered: u64,
+    pub packets: u64,
+    pub bytes: u64,
+    /// Those that were sent again included; of TCP.
+    pub bytes_sent: u64,
+    pub send_errors: BTreeMap<String, u64>,
+    pub retransmits: u32,
+    pub segments: u32,
+    pub segments_back: u32,
+    pub mss: u32,
+    /// In the schedule; more than `offered` if the generator was too slow, or the tunnel did not
+    /// take them.
+    pub scheduled: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Sent {
+    first_ns: u64,
+    last_ns: u64,
+    seconds: f64,
+    late_p50_ns: Option<u64>,
+    late_p99_ns: Option<u64>,
+    segmentation: Segmenter,
+    segmentation_why: String,
+    members: Vec<MemberSent>,
+}
+
+/// What a thread's members sent, by number.
+pub type Numbered = Vec<(usize, MemberSent)>;
+
+pub fn run(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> {
+    check(parameters)?;
+    match parameters.protocol {
+        Protocol::Udp => udp(parameters, context),
+        Protocol::Tcp => tcp(parameters, context),
+    }
+}
+
+fn check(parameters: &Parameters) -> Result<(), Failure> {
+    check_members(parameters.members.len(), parameters.threads)?;
+    check_write_size(parameters.write_size)?;
+    crate::tasks::udp_source::check_size(parameters.payload_size.largest())?;
+    if parameters.on_off.is_some() && parameters.rate_pps.is_none() {
+        return Err(Failure::new(
+            "on_off",
+            "without a rate there are no times of arrival",
+            "give `rate_pps`",
+        ));
+    }
+    if parameters.protocol == Protocol::Tcp && parameters.rate_pps.is_some() {
+        return Err(Failure::new(
+            "rate_pps",
+            "TCP sends as fast as its congestion control permits",
+            "leave it out, or use UDP",
+        ));
+    }
+    Ok(())
+}
+
+fn udp(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> {
+    let members = &parameters.members;
+    let namespaces: Vec<_> = members.iter().map(|one| one.netns.clone()).collect();
+    let mut chosen = Chosen::none("there is no member");
+    let flows = each_there(&namespaces, |number| {
+        if number == 0 {
+            chosen = segmentation(
+                parameters.segmentation,
+                &parameters.payload_size,
+                parameters.rate_pps,
+                members[0].to,
+            );
+        }
+        make_flow(parameters, number, &mut chosen)
+    })?;
+    let begun_ns = begun(parameters, context);
+    let end_ns = begun_ns + parameters.duration_s.ns();
+    let lanes: Vec<Vec<Talker>> = deal(flows, parameters.threads)
+        .into_iter()
+        .map(|lane| {
+            let talkers = lane.into_iter();
+            talkers
+                .map(|(number, flow)| Talker {
+                    number,
+                    flow,
+                    times: parameters
+                        .rate_pps
+                        .map(|rate| times(parameters, rate, number, begun_ns)),
+                    due: Vec::new(),
+                    scheduled: 0,
+                })
+                .collect()
+        })
+        .collect();
+    context.stop.wait_until(begun_ns);
+    let done = in_threads(lanes, |mut lane| {
+        talkers::run(&mut lane, end_ns, context)?;
+        Ok(lane)
+    })?;
+    let last_ns = clock::monotonic_ns();
+    let mut late = Latency::default();
+    let mut sent = vec![MemberSent::default(); members.len()];
+    for talker in done.into_iter().flatten() {
+        late.add(&talker.flow.late);
+        if let Some(error) = talker.flow.gave_up {
+            chosen = Chosen::none(format!("the kernel can't: {error}"));
+        }
+        let counts = talker.flow.counts;
+        sent[talker.number] = MemberSent {
+            offered: counts.offered,
+            packets: counts.packets,
+            bytes: counts.bytes,
+            send_errors: counts.send_errors,
+            scheduled: parameters.rate_pps.map(|_| talker.scheduled),
+            ..MemberSent::default()
+        };
+    }
+    let quantile = |q| parameters.rate_pps.map(|_| late.quantile_ns(q));
+    Ok(Sent {
+        first_ns: begun_ns,
+        last_ns,
+        seconds: last_ns.saturating_sub(begun_ns) as f64 / 1e9,
+        late_p50_ns: quantile(0.5),
+        late_p99_ns: quantile(0.99),
+        segmentation: chosen.by,
+        segmentation_why: chosen.why,
+        members: sent,
+    })
+}
+
+/// Reports that the sockets are there, and returns when to begin.
+fn begun(parameters: &Parameters, context: &Context) -> u64 {
+    let now_ns = clock::monotonic_ns();
+    let begun_ns = parameters
+        .start_ns
+        .map_or(now_ns, |start| start.max(now_ns));
+    context.ready(Started {
+        started_ns: begun_ns,
+    });
+    begun_ns
+}
+
+/// Members take turns, so that together they are as even as one.
+fn times(parameters: &Parameters, rate: Rate, number: usize, begun_ns: u64) -> OnOff {
+    let gap_ns = 1e9 / rate.per_second();
+    let share = number as f64 / parameters.members.len() as f64;
+    let start_ns = begun_ns + (gap_ns * share) as u64;
+    let seed = parameters.seed.wrapping_add(number as u64);
+    OnOff::new(start_ns, rate, parameters.on_off, seed)
+}
+
+fn make_flow(parameters: &Parameters, number: usize, chosen: &mut Chosen) -> Result<Flow, Failure> {
+    let member = &parameters.members[number];
+    let room = ROOM / parameters.members.len().min(MAX_MEMBERS);
+    let usual = Batches::default();
+    let pattern = Pattern {
+        sizes: &parameters.payload_size,
+        canary: &parameters.canary,
+        tag: parameters.token.tag(),
+        to: None,
+        batches: Batches {
+            made: room.clamp(8, usual.made),
+            cut: room.clamp(1, usual.cut),
+        },
+        waits: false,
+    };
+    let flow_number = u16::try_from(number).expect("there are at most MAX_MEMBERS");
+    loop {
+        let segmented = chosen.by == Segmenter::Kernel;
+        let socket = socket::bind_udp(member.bind, 0)?;
+        let to = SocketAddr::new(member.to, member.port);
+        socket
+            .connect(to)
+            .map_err(during(format!("member {number}: connect UDP to {to}")))?;
+        if segmented {
+            socket::set_send_buffer(&socket, SEGMENTED_SEND_BUFFER)?;
+        }
+        socket::report_local_drops(&socket, member.to)?;
+        match Flow::new(flow_number, socket, &pattern, segmented) {
+            Err(error) if segmented && parameters.segmentation == Segmentation::Auto => {
+                *chosen = Chosen::none(format!("the kernel can't: {error}"));
+            }
+            made => return made.map_err(during("crowd_source: UDP_SEGMENT")),
+        }
+    }
+}
+
+fn tcp(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> {
+    let members = &parameters.members;
+    let namespaces: Vec<_> = members.iter().map(|one| one.netns.clone()).collect();
+    let connections = each_there(&namespaces, |number| {
+        let member = &members[number];
+        Connection::begin(parameters, number, member.bind)
+    })?;
+    let connections = streams::connected(connections, parameters, context)?;
+    let begun_ns = begun(parameters, context);
+    let end_ns = begun_ns + parameters.duration_s.ns();
+    context.stop.wait_until(begun_ns);
+    let done = in_threads(deal(connections, parameters.threads), |lane| {
+        streams::write(lane, parameters, end_ns, context)
+    })?;
+    let last_ns = clock::monotonic_ns();
+    let mut sent = vec![MemberSent::default(); members.len()];
+    for (number, member) in done.into_iter().flatten() {
+        sent[number] = member;
+    }
+    Ok(Sent {
+        first_ns: begun_ns,
+        last_ns,
+        seconds: last_ns.saturating_sub(begun_ns) as f64 / 1e9,
+        late_p50_ns: None,
+        late_p99_ns: None,
+        segmentation: Segmenter::None,
+        segmentation_why: "TCP".to_owned(),
+        members: sent,
+    })
+}
+
+/// Runs each lane in a thread of its own; the first failure counts.
+pub fn in_threads<T: Send, R: Send>(
+    lanes: Vec<T>,
+    work: impl Fn(T) -> Result<R, Failure> + Sync,
+) -> Result<Vec<R>, Failure> {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = lanes
+            .into_iter()
+            .map(|lane| {
+                scope.spawn(move || {
+                    clock::use_exact_timers();
+                    work(lane)
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a lane does not panic"))
+            .collect()
+    })
+}

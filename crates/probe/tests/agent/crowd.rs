@@ -1,0 +1,176 @@
+//! Many clients at once.
+
+use crate::LOOPBACK;
+use crate::support::{Agent, CANARY, TOKEN};
+use serde_json::{Value, json};
+
+fn sink(agent: &mut Agent, protocol: &str, members: usize) -> Vec<Value> {
+    let ready = agent.ready(json!({
+        "id": 1, "do": "crowd_sink", "protocol": protocol, "token": TOKEN, "canary": CANARY,
+        "members": vec![json!({"bind": LOOPBACK}); members],
+        "threads": 2, "interval_ms": 50, "duration_max_s": 30, "quiet_ms": 50,
+    }));
+    ready["ports"].as_array().unwrap().clone()
+}
+
+fn source(protocol: &str, ports: &[Value], more: Value) -> Value {
+    let members: Vec<Value> = ports
+        .iter()
+        .map(|port| json!({"bind": LOOPBACK, "to": LOOPBACK, "port": port}))
+        .collect();
+    let mut request = json!({
+        "id": 2, "do": "crowd_source", "protocol": protocol, "token": TOKEN, "canary": CANARY,
+        "members": members, "threads": 2, "duration_s": 0.3,
+    });
+    for (key, value) in more.as_object().unwrap() {
+        request[key] = value.clone();
+    }
+    request
+}
+
+fn sum(result: &Value, key: &str) -> u64 {
+    let members = result["members"].as_array().unwrap();
+    members.iter().map(|one| one[key].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn each_member_has_its_rate_and_its_book() {
+    let mut agent = Agent::start();
+    let ports = sink(&mut agent, "udp", 20);
+    agent.ready(source(
+        "udp",
+        &ports,
+        json!({"rate_pps": 200, "payload_size": [100, 500]}),
+    ));
+    let sent = agent.done(2);
+    let got = agent.stop(1);
+    for (sent, got) in sent["members"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(got["members"].as_array().unwrap())
+    {
+        assert_eq!(sent["scheduled"], 60);
+        assert_eq!(sent["packets"], 60);
+        assert_eq!(sent["bytes"], 60 * 300);
+        assert_eq!(
+            (&got["packets"], &got["bytes"]),
+            (&sent["packets"], &sent["bytes"])
+        );
+        assert_eq!((&got["corrupt"], &got["lost"]), (&json!(0), &json!(0)));
+    }
+    assert_eq!(got["strangers"], 0);
+    assert_eq!(got["one_way"]["count"], 1200);
+    let within: u64 = got["intervals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["packets"].as_u64().unwrap())
+        .sum();
+    assert_eq!(within, 1200);
+}
+
+#[test]
+fn without_a_rate_all_members_send_as_fast_as_they_can() {
+    let mut agent = Agent::start();
+    let ports = sink(&mut agent, "udp", 5);
+    agent.ready(source("udp", &ports, json!({"payload_size": 1000})));
+    let sent = agent.done(2);
+    let got = agent.stop(1);
+    let members = got["members"].as_array().unwrap();
+    assert!(
+        members
+            .iter()
+            .all(|one| one["packets"].as_u64().unwrap() > 50),
+        "{got}"
+    );
+    let dropped: u64 = members
+        .iter()
+        .map(|one| one["socket_drops"].as_u64().unwrap())
+        .sum();
+    assert_eq!(sum(&got, "packets") + dropped, sum(&sent, "packets"));
+}
+
+#[test]
+fn on_off_clients_send_a_part_of_the_time() {
+    let mut agent = Agent::start();
+    let ports = sink(&mut agent, "udp", 50);
+    let periods = json!({"on_s": 0.05, "off_s": 0.05});
+    agent.ready(source(
+        "udp",
+        &ports,
+        json!({"rate_pps": 400, "payload_size": 64, "on_off": periods, "seed": 5}),
+    ));
+    let sent = agent.done(2);
+    let got = agent.stop(1);
+    assert_eq!(sum(&sent, "packets"), sum(&got, "packets"));
+    let packets = sum(&sent, "packets") as f64;
+    assert!((packets / 6000.0 - 1.0).abs() < 0.25, "{packets}");
+}
+
+#[test]
+fn connections_are_counted_by_member_and_window() {
+    let mut agent = Agent::start();
+    let ports = sink(&mut agent, "tcp", 30);
+    agent.ready(source("tcp", &ports, json!({})));
+    let sent = agent.done(2);
+    let got = agent.stop(1);
+    for (sent, got) in sent["members"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(got["members"].as_array().unwrap())
+    {
+        assert!(sent["bytes"].as_u64().unwrap() > 0);
+        assert!(got["bytes"].as_u64() >= sent["bytes"].as_u64());
+        assert_eq!(got["corrupt"], 0);
+        assert_eq!(got["counted_bytes"], got["bytes"]);
+    }
+}
+
+#[test]
+fn a_member_that_cannot_connect_is_named() {
+    let mut agent = Agent::start();
+    let mut ports = sink(&mut agent, "tcp", 3);
+    // The discard port: nothing listens there.
+    ports[1] = json!(9);
+    agent.send(source("tcp", &ports, json!({})));
+    let answer = agent.answer(Some(2));
+    assert_eq!(answer["event"], "error");
+    assert!(
+        answer["what"].as_str().unwrap().contains("member 1"),
+        "{answer}"
+    );
+}
+
+#[test]
+fn a_namespace_that_is_gone_is_named() {
+    let mut agent = Agent::start();
+    agent.send(json!({
+        "id": 1, "do": "crowd_sink", "protocol": "udp", "token": TOKEN, "canary": CANARY,
+        "members": [{"netns": "/proc/1/task/0/ns/net", "bind": LOOPBACK}],
+        "interval_ms": 50, "duration_max_s": 30,
+    }));
+    let answer = agent.answer(Some(1));
+    assert_eq!(answer["event"], "error");
+    assert!(
+        answer["what"].as_str().unwrap().contains("/proc/1/task/0"),
+        "{answer}"
+    );
+}
+
+#[test]
+fn contradictory_requests_are_refused() {
+    let mut agent = Agent::start();
+    for (protocol, more, word) in [
+        ("udp", json!({"on_off": {"on_s": 1, "off_s": 1}}), "rate"),
+        ("tcp", json!({"rate_pps": 10}), "congestion"),
+        ("udp", json!({"members": []}), "range"),
+        ("udp", json!({"payload_size": 5}), "header"),
+    ] {
+        agent.send(source(protocol, &[json!(9)], more));
+        let answer = agent.answer(Some(2));
+        assert_eq!(answer["event"], "error");
+        assert!(answer["why"].as_str().unwrap().contains(word), "{answer}");
+    }
+}
