@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import socket
 import time
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -182,6 +182,15 @@ class Node(Host):
 
     def _ip(self) -> list[str]:
         return [self.require("ip", "install iproute2 on the host")]
+
+
+class Enterable(ABC):
+    """A node of this kernel, whose network namespace a probe on another such node can enter."""
+
+    @property
+    @abstractmethod
+    def namespace_file(self) -> str:
+        """The file of its network namespace, which exists while the node is open."""
 
 
 _ATTRIBUTES = {

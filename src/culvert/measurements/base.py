@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from culvert.measurements.descriptions import descriptions
 from culvert.metrics import MetricSpec, Weight
+from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 
@@ -74,6 +75,9 @@ class Measurement(ABC, Generic[P]):
     marks_packets: ClassVar[bool] = True
     """False if none of its packets carry the session's canary."""
 
+    drives_many: ClassVar[bool] = False
+    """True if one probe drives the clients of a star: they have none of their own."""
+
     def __init_subclass__(cls) -> None:
         """Take the name of the headline from the declared metrics."""
         main = [spec.name for spec in cls.metrics if spec.weight is Weight.MAIN]
@@ -84,6 +88,13 @@ class Measurement(ABC, Generic[P]):
     @abstractmethod
     def estimate_s(cls, parameters: P) -> float:
         """Seconds of measuring that one trial takes."""
+
+    @classmethod
+    def lab(cls, spec: LabSpec, parameters: P) -> LabSpec:
+        """The lab for these parameters: the study's, unless they state a part of it. Raises
+        NotPossible if it cannot be measured there."""
+        del parameters
+        return spec
 
     @abstractmethod
     def run(self, session: Session, parameters: P) -> Outcome:

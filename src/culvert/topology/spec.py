@@ -147,6 +147,14 @@ class LabSpec:
         links = {name: link for name, link in self.links.items() if name in names}
         return replace(self, topology=topology, links=links, absent=frozenset())
 
+    def on(self, topology: Topology) -> LabSpec:
+        """The same on another topology, without links and CPUs of nodes that it does not have."""
+        networks = {network.name for network in topology.networks}
+        names = {node.name for node in topology.nodes}
+        links = {name: link for name, link in self.links.items() if name in networks}
+        cpus = self.cpus and {name: cpus for name, cpus in self.cpus.items() if name in names}
+        return replace(self, topology=topology, links=links, cpus=cpus)
+
     def with_seed(self, seed: int) -> LabSpec:
         """The same with another seed of the links' randomness, another one for each network."""
         links = {

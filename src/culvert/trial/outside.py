@@ -42,6 +42,8 @@ LONG_RUN = 1100
 SNAPLEN_BESIDE = 128
 """Headers are enough to know that a packet is another's."""
 READ_DEADLINE_S = 60.0
+EVERY_DEVICE = "any"
+"""In a request of a capture."""
 SAMPLED_PPS = 100
 """At least this many packets per second of a busy link with packets of MTU size; all if it carries
 fewer. Capturing these has no relevant cost, and a small sample misses much."""
@@ -239,6 +241,11 @@ class Outside:
         """Begin to capture the inner packets on a node's interface."""
         return self._on_device(name, device, "both", 1, {"record": 0})
 
+    def begin_on_all(self, name: str, *, sample_one_in: int, marked_run: int) -> Capture:
+        """Begin to capture what arrives at any device of a node that forwards packets."""
+        kept = {"record": 0, "marked_run": marked_run}
+        return self._on_device(name, EVERY_DEVICE, "in", sample_one_in, kept, decrypts=False)
+
     def begin_beside(self, name: str) -> Task | None:
         """Begin to count what a node's link carries beside the lab's packets; None if nothing."""
         if not self._scope:
@@ -261,14 +268,21 @@ class Outside:
         return self._on_device(place, device, direction, sample_one_in, kept)
 
     def _on_device(
-        self, place: str, device: str, direction: str, sample_one_in: int, kept: Mapping[str, int]
+        self,
+        place: str,
+        device: str,
+        direction: str,
+        sample_one_in: int,
+        kept: Mapping[str, int],
+        *,
+        decrypts: bool = True,
     ) -> Capture:
         task = self._probes[place].begin(
             "capture",
             device=device,
             direction=direction,
             sample_one_in=sample_one_in,
-            **capture_parameters(self._flow, self._canary),
+            **(self._everything() if decrypts else self._request()),
             **self._scope,
             **kept,
         )
@@ -283,9 +297,12 @@ class Outside:
             return next(other for other in self._probes if other != name), "out"
         return name, "in"
 
+    def _everything(self) -> dict[str, object]:
+        return capture_parameters(self._flow, self._canary)
+
     def _request(self) -> dict[str, object]:
-        # A wire's recording has no decrypted packets.
-        return {**capture_parameters(self._flow, self._canary), "decrypted_inward": False}
+        # A wire's recording has no decrypted packets, nor has a router.
+        return {**self._everything(), "decrypted_inward": False}
 
     def _node(self, name: str) -> Node:
         return self._lab.nodes[name]

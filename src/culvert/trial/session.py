@@ -160,6 +160,11 @@ class Session:
         interface = self.vpn.interface(self.lab.nodes[route.via])
         return {route.via: self._beside(None).begin_inside(route.via, interface)}
 
+    def look_at_router(self, name: str, *, sample_one_in: int, marked_run: int) -> Capture:
+        """Begin to capture all that arrives at a router, from whichever node."""
+        outside = self._beside(self.vpn.outer_flow)
+        return outside.begin_on_all(name, sample_one_in=sample_one_in, marked_run=marked_run)
+
     def _beside(self, flow: OuterFlow | None) -> Outside:
         return Outside(self.lab, flow, self.others, self.canary, self._scope)
 

@@ -63,6 +63,8 @@ class Vpn(ABC):
     them."""
     joins_together: ClassVar[bool] = False
     """Whether join() and enter() may run for several members at the same time."""
+    reaches_together: bool = False
+    """Whether reach() may run for paths of several sources at the same time."""
     role: ClassVar[str | None] = None
     """The Ansible role (a folder of ansible/roles) that installs it; None: nothing to install."""
     underlays: frozenset[IpVersion] = frozenset(IpVersion)

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from culvert.errors import NotPossible
 from culvert.labs.node import Node
+from culvert.labs.together import at_once
 from culvert.topology.graph import Path
 from culvert.vpns.abilities import Registering, Serving, newcomers
 from culvert.vpns.base import Vpn
@@ -18,11 +19,21 @@ def bring_up(vpn: Vpn, *, but: Path | None = None) -> None:
     serve_all(vpn)
     source = None if but is None else but.source
     join_all(vpn, [each for each in vpn.joining if each.name != source])
-    for path in vpn.paths:
-        if path.source != source:
-            vpn.reach(path)
+    reach_all(vpn, [path for path in vpn.paths if path.source != source])
     if source is not None and isinstance(vpn, Registering):
         vpn.register(vpn.lab.nodes[source])
+
+
+def reach_all(vpn: Vpn, paths: Sequence[Path]) -> None:
+    """Bring paths up: those of different sources at the same time if the driver permits it."""
+    if not vpn.reaches_together:
+        for path in paths:
+            vpn.reach(path)
+        return
+    by_source: dict[str, list[Path]] = {}
+    for path in paths:
+        by_source.setdefault(path.source, []).append(path)
+    at_once(lambda some: [vpn.reach(path) for path in some], list(by_source.values()))
 
 
 def serve_all(vpn: Vpn) -> None:

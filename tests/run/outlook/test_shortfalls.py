@@ -102,3 +102,27 @@ def test_check_and_dry_run_say_so_and_succeed(say: Cli, tmp_path: Path, link: st
     told = json.loads(say("run", path, "--dry-run", "--json").out)["shortfalls"]
     assert [one["conditions"] for one in told] == [["x"]]
     assert json.loads(say("study", "check", path, "--json").out)[0]["shortfalls"] == told
+
+
+MANY_CLIENTS = """name = "s"
+vpns = ["none", "wireguard/go"]
+[lab]
+topology = "star"
+[[measurement]]
+kind = "gateway_load"
+clients = [8, 500]
+"""
+
+
+def test_the_largest_number_of_clients_that_fits_is_stated() -> None:
+    study = Study.parse(MANY_CLIENTS, installed_catalogue())
+    (found,) = shortfalls(study, Machine([(0,)], 1 << 30))
+    assert (found.cells, found.conditions) == (2, ("clean",))
+    assert found.what == 'topology "star" with 501 members'
+    assert found.remedy == "use at most 60 members, or a machine with more memory"
+
+
+def test_a_measurement_that_needs_another_topology_is_named() -> None:
+    study = Study.parse(MANY_CLIENTS.replace("star", "pair"), installed_catalogue())
+    (found,) = shortfalls(study, Machine([(0,)]))
+    assert (found.what, found.cells) == ("gateway_load", 4)

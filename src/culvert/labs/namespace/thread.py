@@ -61,6 +61,11 @@ class NamespaceThread:
         """The call that goes on."""
         self._hangs = False
 
+    @property
+    def file(self) -> str:
+        """The namespace's file in /proc, while the thread runs."""
+        return f"/proc/{os.getpid()}/task/{self._thread.native_id}/ns/net"
+
     def open(self) -> None:
         """Create the namespace; raises OSError."""
         if self._thread.ident is not None:

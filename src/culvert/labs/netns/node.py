@@ -26,7 +26,7 @@ from culvert.labs.namespace.thread import NamespaceThread
 from culvert.labs.namespace.view import NodeView
 from culvert.labs.netns import facts
 from culvert.labs.netns.this_machine import ThisMachine
-from culvert.labs.node import LinkState, Node
+from culvert.labs.node import Enterable, LinkState, Node
 from culvert.labs.process import Process
 from culvert.machine import cgroup
 from culvert.topology.graph import Role
@@ -39,7 +39,7 @@ T = TypeVar("T")
 _OF_THE_NAMESPACE = ("/proc/sys/net/", "/proc/net/", "/sys/class/net/")
 
 
-class NetnsNode(Node):
+class NetnsNode(Node, Enterable):
     """A namespace, its thread, and its processes."""
 
     def __init__(
@@ -74,6 +74,11 @@ class NetnsNode(Node):
         self._programs: Programs | None = None
         self._steered: list[str] = []
         self._machine = ThisMachine()
+
+    @property
+    def namespace_file(self) -> str:
+        """That of its thread: the mounted one is hidden from programs of other nodes."""
+        return self.namespace.file
 
     # -- its life ----------------------------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -12,13 +11,16 @@ from culvert.errors import NotPossible
 from culvert.labs import guest
 from culvert.machine.record.memory import read_memory
 from culvert.machine.tree import Tree
+from culvert.plan.cells import Cell
 from culvert.plan.plan import Plan
+from culvert.study.catalogue import installed_measurements
 from culvert.study.conditions.condition import ConditionTable
 from culvert.study.conditions.processors import cores, node_cpus
 from culvert.study.conditions.topology import topology_of
 from culvert.study.lines import Path, line_numbers, nearest_line
 from culvert.study.study import Study
 from culvert.topology.graph import Topology
+from culvert.topology.spec import LabSpec
 
 NODE_BYTES = 1 << 20
 """Memory of a namespace with its links and its thread: 0.7 MB measured."""
@@ -73,30 +75,41 @@ def shortfalls(study: Study, machine: Machine, plan: Plan | None = None) -> list
     ``[[lacking]]`` are left out.
     """
     plan = plan or Plan.of(study)
-    cells = Counter(cell.condition for cell in plan.cells if cell not in plan.absent)
-    found: dict[tuple[int | None, str, str, str], list[str]] = {}
-    for condition in cells:
+    found: dict[tuple[int | None, str, str, str], list[Cell]] = {}
+    for cell in plan.cells:
+        if cell in plan.absent:
+            continue
         try:
-            spec = study.lab_spec(condition, machine.cores)
-            _require_memory(spec.topology, machine)
+            _require_memory(_lab(study, cell, machine).topology, machine)
         except NotPossible as error:
-            line = _line(study, condition, machine)
-            found.setdefault((line, error.what, error.why, error.remedy), []).append(condition)
+            line = _line(study, cell.condition, machine)
+            found.setdefault((line, error.what, error.why, error.remedy), []).append(cell)
     return [
-        Shortfall(*problem, tuple(conditions), sum(cells[one] for one in conditions))
-        for problem, conditions in found.items()
+        Shortfall(*problem, tuple(dict.fromkeys(one.condition for one in cells)), len(cells))
+        for problem, cells in found.items()
     ]
+
+
+def _lab(study: Study, cell: Cell, machine: Machine) -> LabSpec:
+    """That of the cell's condition, as its measurement shapes it."""
+    spec = study.lab_spec(cell.condition, machine.cores)
+    measurement = installed_measurements()[cell.measurement]
+    parameters = measurement.Parameters.model_validate_json(cell.parameters)
+    shaped: LabSpec = measurement.lab(spec, parameters)
+    return shaped
 
 
 def _require_memory(topology: Topology, machine: Machine) -> None:
     nodes, members = len(topology.nodes), len(topology.members)
     wanted = nodes * NODE_BYTES + members * MEMBER_BYTES
     if machine.memory_bytes is not None and wanted > machine.memory_bytes:
+        servers = (nodes - members) * NODE_BYTES
+        most = (machine.memory_bytes - servers) // (NODE_BYTES + MEMBER_BYTES)
         raise NotPossible(
             f'topology "{topology.name}" with {members} members',
             f"{nodes} nodes with a VPN on each member take about {wanted >> 20} MB, "
             f"{machine.memory_bytes >> 20} MB are available",
-            "use fewer members, or a machine with more memory",
+            f"use at most {max(most, 0)} members, or a machine with more memory",
         )
 
 

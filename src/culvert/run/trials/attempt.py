@@ -31,7 +31,7 @@ from culvert.run.trials.finding import TrialFinding
 from culvert.run.trials.stage import Stage
 from culvert.run.trials.traps import footprint, refuse_without_effect, traps
 from culvert.topology.drawing import as_json
-from culvert.topology.graph import Path
+from culvert.topology.graph import Path, Role
 from culvert.topology.spec import LabSpec
 from culvert.trial.accounts import add_accounts
 from culvert.trial.check import Check
@@ -176,6 +176,8 @@ class Attempt:
 
     def _at_once(self, lab: Lab, paths: Sequence[Path]) -> list[OnePath]:
         ends = {name for path in paths for name in (path.source, path.target)}
+        if self._measurement.drives_many:
+            ends |= {node.name for node in lab.of_role(Role.CLIENT)}
         return at_once(lambda path: self._one_path(lab, path, ends), paths)
 
     def _one_path(self, lab: Lab, path: Path, busy: Set[str]) -> OnePath:

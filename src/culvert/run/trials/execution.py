@@ -74,6 +74,7 @@ class Execution:
     def execute(self) -> TrialFinding:
         """Run the trial; errors of lab, VPN and probe become the finding's status."""
         try:
+            self._spec = self._work.measurement.lab(self._spec, self._work.parameters)
             require_room(self._vpn, self._spec.topology)
             topology = serving(self._spec.topology, self._vpn.needs)
         except CulvertError as error:

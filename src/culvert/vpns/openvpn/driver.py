@@ -51,6 +51,8 @@ class OpenVpn(TunDevice, TunnelVpn):
         self.variant = replace(variant, facts={**variant.facts, **self.choice.facts()})
         self.cpu_attributable = not self.choice.offloaded
         self._framing = self.choice.framing
+        # The server counts data channels of the kernel of all clients together.
+        self.reaches_together = not self.choice.offloaded
 
     # -- requirements ------------------------------------------------------------------------------
 

@@ -1,0 +1,1 @@
+"""Load on one gateway from many clients at once."""

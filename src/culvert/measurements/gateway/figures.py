@@ -1,0 +1,224 @@
+"""The figures of a gateway under load: of all clients, of the slowest, of the gateway alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from culvert.measurements.gateway.crowd import Carried, CrowdTrial, Load, Transport
+from culvert.measurements.gateway.use import gateway_metrics
+from culvert.measurements.tcp.tcp import fairness
+from culvert.measurements.udp.losses import LOSS_METRICS
+from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
+from culvert.probe.results import Accounted, DeviceUse, RttResult
+from culvert.results import Metric
+from culvert.topology.graph import Role
+from culvert.trial.session import Session
+from culvert.trial.watch import Watched
+
+MORE, LESS = Better.MORE, Better.LESS
+PERCENTILES = ("p50", "p90", "p99")
+
+METRICS: tuple[MetricSpec, ...] = (
+    MetricSpec(
+        "goodput_bps",
+        "bit/s",
+        "Goodput of all clients together",
+        MORE,
+        Weight.MAIN,
+        column=HeadlineColumn(
+            "Goodput of many clients",
+            key="gateway",
+            place=50,
+            superlative="Highest goodput of many clients",
+            sentence="carries {} of many clients",
+        ),
+    ),
+    MetricSpec("received_pps", "packets/s", "Received packets per second", MORE),
+    MetricSpec("offered_pps", "packets/s", "Offered packets per second"),
+    MetricSpec("loss_ratio", "1", "Share of packets lost", LESS),
+    MetricSpec("connected_clients", "clients", "Clients that are connected"),
+    MetricSpec("active_clients", "clients", "Clients that send"),
+    MetricSpec("fairness", "1", "Fairness between clients (Jain)", MORE, Weight.KEY, drawn=True),
+    MetricSpec("slowest_share", "1", "Slowest client's part of an equal share", MORE),
+    MetricSpec("client_goodput_bps", "bit/s", "Goodput of a client, at quantiles", MORE),
+    MetricSpec("rtt_loaded_p50_us", "us", "Round trip beside the load, median", LESS),
+    MetricSpec("rtt_loaded_p90_us", "us", "Round trip beside the load, 90\u00a0%", LESS),
+    MetricSpec(
+        "rtt_loaded_p99_us", "us", "Round trip beside the load, 99\u00a0%", LESS, drawn=True
+    ),
+    MetricSpec("probe_loss_ratio", "1", "Share of echo requests lost", LESS),
+    MetricSpec("retransmitted_segments", "segments", "Segments sent again", LESS),
+    MetricSpec("gateway_cpu_percent", "%", "CPU of the gateway", LESS, drawn=True),
+    MetricSpec("gateway_cpu_s_per_gbit", "s/Gbit", "CPU of the gateway per gigabit", LESS),
+    MetricSpec("gateway_cpu_s_per_client", "s", "CPU of the gateway per client", LESS),
+    MetricSpec("gateway_memory_bytes", "bytes", "Memory of the gateway", LESS),
+    MetricSpec(
+        "gateway_memory_bytes_per_client", "bytes", "Memory of the gateway per client", LESS
+    ),
+    MetricSpec("gateway_context_switches", "switches", "Context switches of the gateway", LESS),
+    MetricSpec("gateway_sockets", "sockets", "Sockets on the gateway", LESS),
+    MetricSpec("clients_cpu_s", "s", "CPU time of the clients' VPN"),
+    MetricSpec("generators_cpu_share", "1", "Share of the CPU time used by the probes"),
+    *LOSS_METRICS,
+    MetricSpec("ceiling_sent_pps", "packets/s", "Sent per second beside the tunnel"),
+    MetricSpec("ceiling_received_pps", "packets/s", "Received per second beside the tunnel"),
+    MetricSpec("ceiling_goodput_bps", "bit/s", "Goodput beside the tunnel"),
+)
+QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Packets lost, by place."""
+
+    socket: int = 0
+    qdisc: int = 0
+    interface: int = 0
+    tunnel: int = 0
+    link: int = 0
+    unattributed: int = 0
+
+    @property
+    def in_path(self) -> int:
+        """Lost before the receiver, without losses on the link itself."""
+        return self.qdisc + self.interface + self.tunnel + self.unattributed
+
+    def metrics(self) -> list[Metric]:
+        """One metric for each place."""
+        return [
+            Metric(f"lost_{'on' if place == 'link' else 'in'}_{place}", "packets", count)
+            if place != "unattributed"
+            else Metric("lost_unattributed", "packets", count)
+            for place, count in vars(self).items()
+        ]
+
+
+def locate_losses(session: Session, watched: Watched, trial: CrowdTrial) -> Losses:
+    """Attribute each lost packet to the first counter that counts a loss: sockets of the sinks,
+    queues of the senders and of the core, the gateway's devices and the VPN's own sockets there.
+
+    The clients' own devices are not watched: what they drop is unattributed.
+    """
+    missing = max(trial.offered - trial.unique, 0)
+    found: dict[str, int] = {}
+
+    def take(place: str, count: int) -> None:
+        nonlocal missing
+        found[place] = min(max(count, 0), missing)
+        missing -= found[place]
+
+    gateway = gateway_accounted(session, watched)
+    node = next(node for node in session.lab.nodes.values() if node.role is Role.GATEWAY)
+    outer = _device(gateway, node.underlay.device)
+    inner = _device(gateway, session.vpn.interface(node))
+    tunnelled = outer.name != inner.name
+    routers = [
+        device
+        for name, used in watched.others.items()
+        if session.lab.nodes[name].role is Role.ROUTER
+        for device in used.devices
+    ]
+    in_socket = sum(one.sunk.socket_drops or 0 for one in trial.carried)
+    at_gateway = sum(
+        one.sunk.socket_drops or 0 for one in trial.carried if one.talk.target.role is Role.GATEWAY
+    )
+    refused = sum(one.sent.send_errors.get("ENOBUFS", 0) for one in trial.carried)
+    take("socket", in_socket)
+    take(
+        "qdisc",
+        refused
+        + outer.qdisc_drops
+        + (inner.qdisc_drops if tunnelled else 0)
+        + sum(device.qdisc_drops for device in routers),
+    )
+    dropped = sum(device.rx_dropped + device.tx_dropped for device in routers)
+    take("interface", dropped + outer.rx_dropped + outer.tx_dropped)
+    take("link", 0)
+    own_sockets = gateway.udp.rcvbuf_errors - at_gateway + gateway.udp.sndbuf_errors
+    take("tunnel", inner.rx_dropped + inner.tx_dropped + own_sockets if tunnelled else 0)
+    return Losses(**found, unattributed=missing)
+
+
+def gateway_accounted(session: Session, watched: Watched) -> Accounted:
+    """What the gateway used and its devices counted."""
+    (gateway,) = session.lab.of_role(Role.GATEWAY)
+    return watched.accounted.get(gateway.name) or watched.others[gateway.name]
+
+
+def _device(accounted: Accounted, name: str) -> DeviceUse:
+    return accounted.device(name) or DeviceUse(
+        name=name, rx_packets=0, rx_bytes=0, tx_packets=0, tx_bytes=0
+    )
+
+
+def figures(
+    session: Session, clients: int, load: Load, trial: CrowdTrial, watched: Watched
+) -> list[Metric]:
+    """Of all clients, of each at quantiles, and of the gateway."""
+    seconds = _seconds(load, trial)
+    rates_bps = [8 * _bytes(load, one) / seconds for one in trial.carried]
+    total_bps = sum(rates_bps)
+    found = [
+        Metric("goodput_bps", "bit/s", total_bps),
+        Metric("connected_clients", "clients", clients),
+        Metric("active_clients", "clients", len(rates_bps)),
+        Metric("fairness", "1", fairness(rates_bps)),
+        Metric("slowest_share", "1", slowest_share(rates_bps)),
+        *(
+            Metric(
+                "client_goodput_bps",
+                "bit/s",
+                _quantile(sorted(rates_bps), quantile),
+                {"quantile": f"{quantile:g}"},
+            )
+            for quantile in QUANTILES
+        ),
+    ]
+    if load.transport is Transport.UDP:
+        found += [
+            Metric("offered_pps", "packets/s", trial.offered / max(trial.seconds, 1e-9)),
+            Metric("received_pps", "packets/s", trial.unique / seconds),
+            Metric("loss_ratio", "1", max(trial.offered - trial.unique, 0) / max(trial.offered, 1)),
+        ]
+    else:
+        again = sum(one.sent.retransmits for one in trial.carried)
+        found.append(Metric("retransmitted_segments", "segments", again))
+    used = gateway_accounted(session, watched)
+    bits = 8 * sum(one.sunk.unique_bytes for one in trial.carried)
+    return [*found, *gateway_metrics(session, used, clients, bits)]
+
+
+def _seconds(load: Load, trial: CrowdTrial) -> float:
+    """At least the time of sending: a few packets at the start would give too high a rate."""
+    if load.transport is Transport.TCP:
+        return load.duration_s
+    first = [one.sunk.first_ns for one in trial.carried if one.sunk.first_ns is not None]
+    last = [one.sunk.last_ns for one in trial.carried if one.sunk.last_ns is not None]
+    arriving_s = (max(last) - min(first)) / 1e9 if first and last else 0.0
+    return max(arriving_s, trial.seconds, 1e-9)
+
+
+def _bytes(load: Load, one: Carried) -> int:
+    tcp = load.transport is Transport.TCP
+    return one.sunk.counted_bytes if tcp else one.sunk.unique_bytes
+
+
+def slowest_share(rates: Sequence[float]) -> float:
+    """The least rate as a part of the mean: 1 if all are equal, 0 if one gets nothing."""
+    total = sum(rates)
+    return min(rates) * len(rates) / total if total else 0.0
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
+
+
+def rtt_metrics(rtt: RttResult) -> list[Metric]:
+    """Of the echo requests beside the load."""
+    found = [Metric("probe_loss_ratio", "1", rtt.lost / max(rtt.sent, 1))]
+    for name in PERCENTILES:
+        value_ns = getattr(rtt, f"{name}_ns")
+        if value_ns is not None:
+            found.append(Metric(f"rtt_loaded_{name}_us", "us", value_ns / 1e3))
+    return found

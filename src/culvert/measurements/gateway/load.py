@@ -1,0 +1,363 @@
+"""``gateway_load``: many clients send through one gateway at the same time.
+
+::
+
+    c1 ─┐                        every client has a tunnel; a share of them sends
+    c2 ─┼─ core ── gateway       all packets that arrive at core are searched for clear text
+    cN ─┘
+
+One probe drives all clients of a machine. What the same clients reach on the bare links right after
+is the generators' ceiling; a figure that they limit is invalid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated, ClassVar, Self
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from culvert.errors import NotPossible
+from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.ceiling import CEILING_S, HELD_BACK, bare_link_tells
+from culvert.measurements.gateway import proof
+from culvert.measurements.gateway.crowd import (
+    CrowdRun,
+    CrowdTrial,
+    Load,
+    OnOff,
+    Seats,
+    Talk,
+    Transport,
+)
+from culvert.measurements.gateway.figures import (
+    METRICS,
+    Losses,
+    figures,
+    locate_losses,
+    rtt_metrics,
+)
+from culvert.measurements.gateway.use import ClientsUse, sockets
+from culvert.measurements.mtu.max_size import find_max_size
+from culvert.measurements.parameters import RATE, SIZES, Congestion, Duration
+from culvert.measurements.streams.packet import SMALLEST, UDP_HEADERS, marked_run
+from culvert.measurements.streams.udp_stream import quiet_ms
+from culvert.measurements.udp.offered_rate import AskedRate
+from culvert.measurements.udp.packet_sizes import MAX, Sizes, parse_sizes
+from culvert.metrics import MetricSpec
+from culvert.probe.results import RttResult, parse
+from culvert.proof.limits import (
+    Ceiling,
+    Offered,
+    connection_is_not_the_limit,
+    generator_is_not_the_limit,
+    receiver_is_not_the_limit,
+)
+from culvert.results import Histogram, Label, Metric
+from culvert.topology import shapes
+from culvert.topology.graph import Path, Role
+from culvert.topology.ip import LONGER_IPV6, IpVersion
+from culvert.topology.shapes import CORE, GATEWAY, MOST_NODES, Shape
+from culvert.topology.spec import LabSpec
+from culvert.trial.check import Check
+from culvert.trial.echo import Echo
+from culvert.trial.outcome import Outcome
+from culvert.trial.session import Session
+from culvert.trial.traffic import echo_traffic
+from culvert.units import DurationS, Fraction, PerSecond
+
+SAMPLE_ONE_IN = 64
+PROBE_BYTES = 84
+TIMEOUT_MS = 1000
+TCP_CEILING_S = 0.5
+
+
+class Direction(StrEnum):
+    """From where to where the clients' packets go."""
+
+    UP = "up"
+    """From each client to the gateway."""
+    DOWN = "down"
+    """From the gateway to each client."""
+    BETWEEN = "between"
+    """From one client to another one, through the gateway."""
+
+
+class GatewayLoadParameters(BaseParameters):
+    """Parameters of the clients of one gateway."""
+
+    clients: Annotated[int, Field(ge=1, le=MOST_NODES), Label("{} clients", {1: "one client"})] = 8
+    """Clients that are connected."""
+    active: Annotated[Fraction, Field(gt=0, le=1), Label("{} of them active", {1.0: ""})] = 1.0
+    """Share of the clients that sends."""
+    direction: Annotated[
+        Direction,
+        Label("{}", {"up": "to the gateway", "down": "from the gateway", "between": "to others"}),
+    ] = Direction.UP
+    """To the gateway, from it, or to each other through it."""
+    protocol: Annotated[Transport, Label("over {}", {"udp": "over UDP", "tcp": "over TCP"})] = (
+        Transport.UDP
+    )
+    """Protocol of the load."""
+    packet_size: Annotated[Sizes, SIZES] = MAX
+    """Bytes of the inner IP packet of UDP, as for `udp`: a size, ``max``, ``imix`` or a pattern."""
+    rate: Annotated[AskedRate | None, RATE] = None
+    """Of each client, packets or bits of payload of UDP per second; without it, as fast as
+    possible."""
+    on_s: Annotated[DurationS, Field(gt=0), Label("sending for {}", unit="s")] | None = Field(
+        None, alias="on"
+    )
+    """Mean of the times in which a client sends, exponentially distributed; with ``off``. The rate
+    is the mean over both."""
+    off_s: Annotated[DurationS, Field(gt=0), Label("silent for {}", unit="s")] | None = Field(
+        None, alias="off"
+    )
+    """Mean of the times in which it does not."""
+    duration_s: Duration = Field(5.0, alias="duration")
+    """Measured time."""
+    warmup_s: Annotated[DurationS, Label("after {} of warm-up", unit="s")] = Field(
+        0.5, alias="warmup"
+    )
+    """Time before it, of TCP."""
+    congestion_control: Congestion = "cubic"
+    """Congestion control of TCP, by the kernel's name."""
+    threads: Annotated[int, Field(ge=1, le=64), Label("{} threads", {1: ""})] = 1
+    """Threads that send for the clients, and as many that receive."""
+    probe_rate: Annotated[PerSecond, Field(gt=0, le=10_000), Label("{} echo requests")] = 100
+    """Echo requests of the first client beside the load."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if (self.on_s is None) != (self.off_s is None):
+            raise _refused("on and off belong together", "state both, or none")
+        if self.on_s is not None and self.rate is None:
+            raise _refused("times of sending need a rate", "add a rate")
+        if self.protocol is Transport.TCP and self.rate is not None:
+            raise _refused(
+                "TCP sends as fast as its congestion control permits", "leave the rate out"
+            )
+        if self.direction is Direction.BETWEEN and self.clients < 2:
+            raise _refused("one client has no other to send to", "write clients = 2 or more")
+        return self
+
+
+def _refused(why: str, remedy: str) -> PydanticCustomError:
+    return PydanticCustomError("gateway_load", "{why}", {"why": why, "remedy": remedy})
+
+
+class GatewayLoad(Measurement[GatewayLoadParameters]):
+    """Load from many clients on one gateway."""
+
+    kind: ClassVar[str] = "gateway_load"
+    title: ClassVar[str] = "Many clients of one gateway"
+    summary: ClassVar[str] = "goodput, fairness, delay and the gateway's CPU under many clients"
+    metrics: ClassVar[Sequence[MetricSpec]] = METRICS
+    Parameters = GatewayLoadParameters
+    saturates: ClassVar[bool] = True
+    drives_many: ClassVar[bool] = True
+
+    @classmethod
+    def estimate_s(cls, parameters: GatewayLoadParameters) -> float:
+        return parameters.duration_s + 1.0 + 0.02 * parameters.clients
+
+    @classmethod
+    def lab(cls, spec: LabSpec, parameters: GatewayLoadParameters) -> LabSpec:
+        """A star of as many clients as the parameters state."""
+        if spec.topology.name != Shape.STAR:
+            raise NotPossible(
+                cls.kind,
+                f'the topology "{spec.topology.name}" has no gateway',
+                'write topology = "star" in [lab]',
+            )
+        ends = ("c1", "c2") if parameters.direction is Direction.BETWEEN else ("c1", GATEWAY)
+        return spec.on(shapes.star(parameters.clients, paths=[Path(*ends)]))
+
+    def run(self, session: Session, parameters: GatewayLoadParameters) -> Outcome:
+        """Every client's canary, then the load, then the ceiling."""
+        load = _load(session, parameters)
+        talks = _talks(session, parameters)
+        quiet = quiet_ms(session, session.inner(session.target))
+        gateway_sockets = sockets(session)
+        with Seats(session) as seats:
+            canary = proof.every_canary(session, seats, _all_up(session), quiet)
+            run = CrowdRun(session, seats, talks, load, session.inner, quiet)
+            smallest = min(load.sizes, default=SMALLEST)
+            clients = ClientsUse(session)
+            echo = Echo(session, load.lasting_s + 60)
+            beside = proof.Beside(session, SAMPLE_ONE_IN, marked_run(smallest))
+            with session.watch(
+                sample_one_in=SAMPLE_ONE_IN, marked_run=marked_run(smallest)
+            ) as watched:
+                run.start()
+                rtt = _echoes(session, echo, parameters, load)
+                trial = run.finish()
+                reflected = echo.close().packets
+            seen = beside.end()
+            used = clients.end()
+            ceiling = _ceiling(session, seats, talks, load, trial, quiet)
+        echoes = echo_traffic(rtt.sent, reflected, rtt.received, PROBE_BYTES)
+        losses = locate_losses(session, watched, trial)
+        found = figures(session, parameters.clients, load, trial, watched)
+        return Outcome(
+            metrics=[
+                *found,
+                *rtt_metrics(rtt),
+                *losses.metrics(),
+                *used,
+                Metric("gateway_sockets", "sockets", gateway_sockets),
+                *ceiling.metrics(),
+            ],
+            watched=[watched],
+            goodput_bytes=sum(one.sunk.unique_bytes for one in trial.carried),
+            series=trial.series,
+            histograms=_histograms(trial, rtt),
+            doubts=[
+                canary,
+                *proof.judge(session, trial, watched, seen, echoes),
+                *ceiling.checks(session, load, trial, found, losses),
+                receiver_is_not_the_limit(session.vpn, trial.unique, losses.socket)
+                if load.transport is Transport.UDP
+                else proof.connected(trial),
+            ],
+        )
+
+
+def _load(session: Session, parameters: GatewayLoadParameters) -> Load:
+    tcp = parameters.protocol is Transport.TCP
+    requested = parse_sizes(parameters.packet_size)
+    sizes = requested.resolved(find_max_size(session) if requested.needs_max and not tcp else None)
+    rate = parameters.rate
+    periods = (
+        OnOff(parameters.on_s, parameters.off_s)
+        if parameters.on_s is not None and parameters.off_s is not None
+        else None
+    )
+    return Load(
+        parameters.protocol,
+        parameters.duration_s,
+        () if tcp else sizes,
+        rate.packets_per_s(sizes) if rate else None,
+        periods,
+        parameters.warmup_s if tcp else 0.0,
+        parameters.congestion_control,
+        parameters.threads,
+    )
+
+
+def _all_up(session: Session) -> list[Talk]:
+    """From each client to the gateway."""
+    (gateway,) = session.lab.of_role(Role.GATEWAY)
+    return [Talk(node.name, node, gateway) for node in session.lab.of_role(Role.CLIENT)]
+
+
+def _talks(session: Session, parameters: GatewayLoadParameters) -> list[Talk]:
+    """Those of the active clients, which are spread over all of them; the first is one."""
+    up = _all_up(session)
+    between = parameters.direction is Direction.BETWEEN
+    if between:
+        up = [
+            Talk(one.client, one.source, other.source)
+            for one, other in zip(up[::2], up[1::2], strict=False)
+        ]
+    count = max(round(parameters.active * len(up)), 1)
+    active = [up[index * len(up) // count] for index in range(count)]
+    if parameters.direction is Direction.DOWN:
+        return [Talk(one.client, one.target, one.source) for one in active]
+    return active
+
+
+def _echoes(
+    session: Session, echo: Echo, parameters: GatewayLoadParameters, load: Load
+) -> RttResult:
+    task = echo.begin_rtt(
+        rate_pps=parameters.probe_rate,
+        count=max(round(parameters.probe_rate * load.lasting_s), 1),
+        payload_size=PROBE_BYTES - UDP_HEADERS,
+        timeout_ms=session.patience_ms(TIMEOUT_MS),
+        sampling="scattered",
+    )
+    return parse(RttResult, task.result(load.lasting_s + TIMEOUT_MS / 1000 + 15))
+
+
+class _NearLink:
+    """What the same clients reach beside the tunnel; None if it was not measured."""
+
+    def __init__(self, packets: Ceiling | None = None, goodput_bps: float | None = None) -> None:
+        self._packets = packets
+        self._goodput_bps = goodput_bps
+
+    def metrics(self) -> list[Metric]:
+        found = []
+        if self._packets is not None:
+            found += [
+                Metric("ceiling_sent_pps", "packets/s", self._packets.sent_pps),
+                Metric("ceiling_received_pps", "packets/s", self._packets.received_pps),
+            ]
+        if self._goodput_bps is not None:
+            found.append(Metric("ceiling_goodput_bps", "bit/s", self._goodput_bps))
+        return found
+
+    def checks(
+        self,
+        session: Session,
+        load: Load,
+        trial: CrowdTrial,
+        found: Sequence[Metric],
+        losses: Losses,
+    ) -> list[Check]:
+        if load.transport is Transport.TCP:
+            goodput_bps = next(one.value for one in found if one.name == "goodput_bps")
+            return connection_is_not_the_limit(goodput_bps, self._goodput_bps)
+        offered = Offered(trial.offered, trial.seconds, losses.in_path, trial.scheduled)
+        return [generator_is_not_the_limit(session.vpn, offered, self._packets)]
+
+
+def _ceiling(
+    session: Session,
+    seats: Seats,
+    talks: Sequence[Talk],
+    load: Load,
+    trial: CrowdTrial,
+    quiet: int,
+) -> _NearLink:
+    """The same clients beside the tunnel, for a short time. Not needed by paced ones that kept to
+    their schedule."""
+    udp = load.transport is Transport.UDP
+    if udp and Offered(trial.offered, trial.seconds, 0, trial.scheduled).on_schedule:
+        return _NearLink()
+    if not udp and not bare_link_tells(session):
+        return _NearLink()
+    version = IpVersion(session.target.underlay.reached_at.ip.version)
+    longer = 0 if version is IpVersion.V4 else LONGER_IPV6
+    bare = Load(
+        load.transport,
+        CEILING_S if udp else TCP_CEILING_S,
+        tuple(min(size, session.link.mtu - longer) for size in load.sizes),
+        warmup_s=load.warmup_s and TCP_CEILING_S / 2,
+        congestion_control=load.congestion_control,
+        threads=load.threads,
+        segmentation=trial.segmentation if udp else "auto",
+    )
+    run = CrowdRun(
+        session, seats, talks, bare, lambda node: str(node.underlay.reached_at.ip), quiet
+    )
+    reached = run.start().finish()
+    if not udp:
+        counted = sum(one.sunk.counted_bytes for one in reached.carried)
+        return _NearLink(goodput_bps=8 * counted / bare.duration_s)
+    sent_pps = reached.offered / max(reached.seconds, 1e-9)
+    mean_bytes = sum(bare.sizes) / len(bare.sizes)
+    rate_bps = session.lab.spec.link_of(f"{GATEWAY}-{CORE}").rate_bps
+    held_back = rate_bps is not None and 8 * mean_bytes * sent_pps <= HELD_BACK * rate_bps
+    return _NearLink(Ceiling(sent_pps, reached.unique / max(reached.seconds, 1e-9), held_back))
+
+
+def _histograms(trial: CrowdTrial, rtt: RttResult) -> list[Histogram]:
+    found = []
+    if rtt.histogram:
+        found.append(Histogram("rtt_loaded_ns", "ns", rtt.histogram))
+    if trial.one_way_histogram:
+        found.append(Histogram("one_way_ns", "ns", trial.one_way_histogram))
+    return found

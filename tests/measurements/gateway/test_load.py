@@ -1,0 +1,155 @@
+"""Many clients of one gateway: what is refused, what is counted, and who is named."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network
+
+import pytest
+from pydantic import ValidationError
+
+from culvert.errors import NotPossible
+from culvert.measurements.gateway.figures import slowest_share
+from culvert.measurements.gateway.load import GatewayLoad, GatewayLoadParameters
+from culvert.results import Status
+from culvert.run.trials.finding import TrialFinding
+from culvert.topology.graph import Path
+from culvert.topology.shapes import star
+from culvert.topology.spec import LabSpec
+from culvert.vpns.wireguard.driver import WireGuard
+from tests.quiet import quiet
+from tests.run.cells import measure, value, vpn
+from tests.vpns.tunnels import driver, skip_reason
+
+STAR = LabSpec(topology=star(2))
+PACED = {"clients": 4, "rate": "100/s", "packet_size": 200, "duration": "500ms"}
+
+
+def parameters(**written: object) -> GatewayLoadParameters:
+    return GatewayLoadParameters.model_validate(written)
+
+
+def test_a_slowest_client_is_compared_with_an_equal_share() -> None:
+    assert slowest_share([5.0, 5.0]) == 1.0
+    assert slowest_share([1.0, 3.0]) == 0.5
+    assert slowest_share([0.0, 3.0]) == 0.0
+    assert slowest_share([0.0, 0.0]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ({"on": "1s", "rate": "10/s"}, "belong together"),
+        ({"on": "1s", "off": "1s"}, "need a rate"),
+        ({"protocol": "tcp", "rate": "10/s"}, "congestion control"),
+        ({"clients": 1, "direction": "between"}, "no other"),
+        ({"clients": 0}, "greater than or equal to 1"),
+        ({"clients": 1001}, "less than or equal to 1000"),
+        ({"active": "0%"}, "greater than 0"),
+    ],
+)
+def test_contradictory_parameters_are_refused(written: dict[str, object], why: str) -> None:
+    with pytest.raises(ValidationError, match=why):
+        parameters(**written)
+
+
+def test_the_star_has_as_many_clients_as_the_parameters_state() -> None:
+    topology = GatewayLoad.lab(STAR, parameters(clients=5)).topology
+    assert len(topology.members) == 6
+    assert topology.paths == (Path("c1", "gateway"),)
+    between = GatewayLoad.lab(STAR, parameters(clients=5, direction="between"))
+    assert between.topology.paths == (Path("c1", "c2"),)
+
+
+def test_links_and_cpus_of_clients_that_are_not_there_are_left_out() -> None:
+    spec = LabSpec(
+        topology=star(3),
+        cpus={"c3": (0,), "gateway": (1,)},
+        links={"c3-core": STAR.link, "gateway-core": STAR.link},
+    )
+    found = GatewayLoad.lab(spec, parameters(clients=1))
+    assert found.cpus == {"gateway": (1,)}
+    assert set(found.links) == {"gateway-core"}
+
+
+def test_a_lab_without_a_gateway_is_refused() -> None:
+    with pytest.raises(NotPossible, match="has no gateway"):
+        GatewayLoad.lab(LabSpec(), parameters())
+
+
+@pytest.mark.lab
+def test_paced_clients_get_their_rate_each() -> None:
+    finding = quiet(lambda: measure(vpn("none"), GatewayLoad(), PACED, STAR))
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "active_clients") == 4
+    assert value(finding, "loss_ratio") == 0
+    assert value(finding, "fairness") == pytest.approx(1, abs=1e-6)
+    # The rate is 8 * 172 bytes of payload a packet.
+    assert value(finding, "goodput_bps") == pytest.approx(4 * 100 * 8 * 172, rel=0.1)
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("direction", ["up", "down", "between"])
+@pytest.mark.parametrize("protocol", ["udp", "tcp"])
+def test_each_direction_and_protocol_without_a_vpn(direction: str, protocol: str) -> None:
+    given = {
+        "clients": 4,
+        "direction": direction,
+        "protocol": protocol,
+        "duration": "300ms",
+        "warmup": "100ms",
+    }
+    finding = quiet(lambda: measure(vpn("none"), GatewayLoad(), given, STAR))
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "active_clients") == (2 if direction == "between" else 4)
+    assert value(finding, "goodput_bps") > 0
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+@pytest.mark.slow
+def test_the_gateway_alone_is_accounted_and_every_client_proved() -> None:
+    if lacks := skip_reason("wireguard/go"):
+        pytest.skip(lacks)
+    given = {**PACED, "active": "50%", "packet_size": "imix", "on": "50ms", "off": "50ms"}
+    finding = quiet(lambda: measure(vpn("wireguard/go"), GatewayLoad(), given, STAR))
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "active_clients") == 2
+    assert value(finding, "connected_clients") == 4
+    assert value(finding, "gateway_memory_bytes") > 1 << 20
+    assert value(finding, "gateway_sockets") > 0
+    names = [check.name for check in finding.evidence.checks]
+    assert "every client's canary" in names
+    assert "bytes reconcile on each client's link" in names
+    assert "no clear text on the underlay (at core, from all clients)" in names
+
+
+class Leaking(WireGuard):
+    """The packets of one client leave beside its tunnel."""
+
+    leaking = "c3"
+
+    def connect(self, source: object) -> None:
+        super().connect(source)  # type: ignore[arg-type]
+        node = self.lab.nodes[self.leaking]
+        if source is node:
+            beyond = next(
+                end.address.ip
+                for end in self.lab.attachments("core")
+                if end.address.network == node.underlay.address.network
+            )
+            gateway = IPv4Network(f"{self.inner(self.target).ip}/32")
+            node.add_route(gateway, gateway=beyond)
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_a_client_that_leaks_is_named() -> None:
+    if lacks := skip_reason("wireguard/go"):
+        pytest.skip(lacks)
+
+    def leaking() -> TrialFinding:
+        return measure(Leaking(driver("wireguard/go").variant), GatewayLoad(), PACED, STAR)
+
+    finding = quiet(leaking)
+    assert finding.status is Status.INVALID
+    assert finding.reason == "every client's canary: packets left outside the tunnel at c3"
