@@ -63,16 +63,8 @@ class Observers:
         self._made.clear()
 
     def _plan(self, host: ClusterNodeInfo) -> PodPlan:
-        options = self._workspace.options
-        return PodPlan(
-            f"observer-{next(self._numbers)}-{_word(host.name)}",
-            host.name,
-            options.image,
-            self._workspace.run_id,
-            limit_s=options.limit_s,
-            host_network=True,
-            observer=True,
-        )
+        name = f"observer-{next(self._numbers)}-{_word(host.name)}"
+        return self._workspace.plan(name, host.name, host_network=True, observer=True)
 
     def _observe(self, host: ClusterNodeInfo, plan: PodPlan) -> Observer:
         pod = self._workspace.await_running(plan)

@@ -194,17 +194,10 @@ class KubernetesLab(Lab):
         return choice.choose(found, self.placement, *wishes)
 
     def _plan(self, name: str, host: ClusterNodeInfo) -> PodPlan:
-        host_network = self.placement is Placement.HOST_NETWORK
-        workspace = self.workspace
-        return PodPlan(
-            f"{self.run_id}-{name}",
+        return self.workspace.plan(
+            self._label(name),
             host.name,
-            workspace.options.image,
-            workspace.run_id,
-            limit_s=workspace.options.limit_s,
-            host_network=host_network,
-            network_admin=workspace.options.network_admin,
-            owner=None if host_network else workspace.owner,
+            host_network=self.placement is Placement.HOST_NETWORK,
             labels={manifests.ROLE: self._label(name)},
         )
 

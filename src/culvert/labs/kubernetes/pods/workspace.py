@@ -109,6 +109,30 @@ class Workspace:
 
     # -- objects -----------------------------------------------------------------------------------
 
+    def plan(
+        self,
+        name: str,
+        node: str,
+        *,
+        host_network: bool = False,
+        observer: bool = False,
+        labels: Mapping[str, str] | None = None,
+    ) -> PodPlan:
+        """A pod of the run on a node of the cluster; see PodPlan."""
+        options = self.options
+        return PodPlan(
+            name,
+            node,
+            options.image,
+            self.run_id,
+            limit_s=options.limit_s,
+            host_network=host_network,
+            observer=observer,
+            network_admin=options.network_admin,
+            owner=None if host_network else self.owner,
+            labels=labels or {},
+        )
+
     def start(self, plan: PodPlan) -> None:
         """Create a pod; it runs later. Raises NotAdmitted, as where Pod Security refuses it."""
         home = self.home_of(plan)
