@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import signal
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 _CRASHES = frozenset(
     {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGSYS}
@@ -91,6 +95,31 @@ class Process(ABC):
     def log_text(self) -> str:
         """What it has written to its log so far."""
         return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+
+class InputPipe(io.RawIOBase):
+    """A program's standard input as a file: ``send`` gets the bytes of each write, at most
+    ``most_bytes`` of them; ``end`` is called when it is closed."""
+
+    def __init__(
+        self, send: Callable[[bytes], None], end: Callable[[], None], most_bytes: int | None = None
+    ) -> None:
+        self._send = send
+        self._end = end
+        self._most_bytes = most_bytes
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Buffer) -> int:
+        part = bytes(memoryview(data).cast("B")[: self._most_bytes])
+        self._send(part)
+        return len(part)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._end()
+        super().close()
 
 
 def how_ended(code: int | None) -> str:

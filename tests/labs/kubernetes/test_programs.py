@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from culvert.labs.kubernetes.api.client import Api
-from culvert.labs.kubernetes.api.programs import InputPipe, PodProgram
+from culvert.labs.kubernetes.api.programs import PodProgram
 from tests.labs.kubernetes.test_hostile_kubeconfigs import config
 from tests.labs.kubernetes.test_hostile_servers import Server
 
@@ -82,7 +82,7 @@ def echo(made: Any) -> None:
 
 def test_a_program_reads_to_the_end_of_its_input(tmp_path: Path) -> None:
     with started(tmp_path, accepting(echo)) as program:
-        given = InputPipe(program)
+        given = program.stdin
         for text in (b"one", b"\x00\xff", b"x" * 200_000):
             given.write(text)
         given.close()

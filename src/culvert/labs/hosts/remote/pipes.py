@@ -6,7 +6,6 @@ import io
 import queue
 import socket
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -46,28 +45,6 @@ class Output(io.RawIOBase):
         view[:count] = self._rest[:count]
         self._rest = self._rest[count:]
         return count
-
-
-class Input(io.RawIOBase):
-    """Each write is a request."""
-
-    def __init__(self, send: Callable[[bytes], None], end: Callable[[], None]) -> None:
-        self._send = send
-        self._end = end
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Buffer) -> int:
-        """At most ``CHUNK`` bytes."""
-        part = bytes(memoryview(data).cast("B")[:CHUNK])
-        self._send(part)
-        return len(part)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._end()
-        super().close()
 
 
 def dial(agent: Agent, path: str) -> socket.socket:

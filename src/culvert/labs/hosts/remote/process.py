@@ -13,8 +13,8 @@ from typing import IO, Any, cast
 from culvert.errors import CulvertError, DeadlineExceeded, LabError, NotPossible
 from culvert.exchange import Replies
 from culvert.labs.hosts.remote.agent import ANSWER_S, Agent, decoded, encoded
-from culvert.labs.hosts.remote.pipes import CHUNK, Input, Output
-from culvert.labs.process import Process, Usage
+from culvert.labs.hosts.remote.pipes import CHUNK, Output
+from culvert.labs.process import InputPipe, Process, Usage
 
 STOPPED_S = 5.0
 MOST_ANSWER = 64 << 20
@@ -72,7 +72,7 @@ class RemoteProcess(Process):
         self._room = MOST_ANSWER if once else None
         self._stdin = self._stdout = None
         if pipes:
-            self._stdin = io.BufferedWriter(Input(self._write, self._end_input), CHUNK)
+            self._stdin = io.BufferedWriter(InputPipe(self._write, self._end_input, CHUNK), CHUNK)
             self._stdout = io.BufferedReader(self._outputs["out"])
         threading.Thread(target=self._follow, name=f"process-{name}", daemon=True).start()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import socket
 import threading
@@ -11,12 +10,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from enum import IntEnum
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, cast
 
 from culvert.errors import LabError
 from culvert.files.json_text import read_json
 from culvert.labs.kubernetes.api.client import Api
-from culvert.labs.process import Process
+from culvert.labs.process import InputPipe, Process
 
 CLOSE_S = 15.0
 BLOCKED_S = 40.0
@@ -58,7 +57,7 @@ class PodProgram(Process):
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._code: int | None = None
-        self._stdin = InputPipe(self)
+        self._stdin = InputPipe(self.write, self.close_input)
         self._reader, self._writer = os.pipe()
         self._stdout = os.fdopen(self._reader, "rb")
         self.stderr = bytearray()
@@ -186,23 +185,3 @@ def _status(message: bytes) -> tuple[int, str]:
     except (ValueError, TypeError, AttributeError):
         reason = message.decode(errors="replace")
     return LOST, reason
-
-
-class InputPipe(io.RawIOBase):
-    """A program's standard input as a file: closing it ends the input."""
-
-    def __init__(self, program: PodProgram) -> None:
-        super().__init__()
-        self._program = program
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        self._program.write(bytes(data))
-        return len(data)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._program.close_input()
-            super().close()
