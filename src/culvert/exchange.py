@@ -57,6 +57,10 @@ class Replies:
             str(event.get("remedy", "see docs/probe-protocol.md")),
         )
 
+    def send(self, do: str, **parameters: Any) -> None:
+        """A further request with the same number."""
+        self._exchange.send(self.number, do, **parameters)
+
     def forget(self) -> None:
         """Drop later events."""
         self._exchange.forget(self.number)

@@ -58,7 +58,7 @@ class Task:
     def stop(self, timeout_s: float = _ANSWER_S, *, packets: int | None = None) -> Event:
         """Request the end of the task; returns its result. ``packets`` is the number that a
         receiver should expect."""
-        self._probe.send(self._replies.number, "stop", packets=packets)
+        self._replies.send("stop", packets=packets)
         return self.result(timeout_s)
 
     def _nonsense(self, event: Event) -> ProbeError:
@@ -107,10 +107,6 @@ class Probe:
     def call(self, task: str, timeout_s: float, **parameters: Any) -> Event:
         """Start a task and wait for its result."""
         return self.begin(task, **parameters).result(timeout_s)
-
-    def send(self, number: int, do: str, **parameters: Any) -> None:
-        """Write one request of a task; raises ProbeError if the agent is gone."""
-        self._exchange.send(number, do, **parameters)
 
     def death(self, during: str) -> ProbeError:
         """The error for an agent that has ended."""
