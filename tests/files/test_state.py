@@ -14,6 +14,7 @@ from culvert.features.criteria import Criterion
 from culvert.features.record import Record, add_records, read_records
 from culvert.files.folder import any_folder
 from culvert.install import log
+from culvert.journal.record import InstallRecord
 from culvert.labs.building import alone
 from culvert.labs.kubernetes import image
 from culvert.labs.kubernetes.embedded.programs import built
@@ -27,8 +28,7 @@ from tests.cli import Cli
 from tests.files.planted import plant
 
 RECORD = Record("x", next(iter(Criterion)), "t", True, "", "1", "k", "2026-01-01T00:00:00+00:00")
-LINE = '{"vpn": "x", "role": "x", "duration_s": 1.0, "changed": true, "ok": true, "version": "1", '
-LINE += '"at": "2026-01-01T00:00:00+00:00"}'
+INSTALLED = InstallRecord("x", "x", 1.0, changed=True, ok=True)
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _append() -> None:
-    log.append([LINE])
+    log.append([INSTALLED])
 
 
 def _keep() -> None:

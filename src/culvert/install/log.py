@@ -29,25 +29,34 @@ MOST_BYTES = 16 << 20
 
 
 def remember(results: Sequence[InstallResult]) -> None:
-    """Append results that installed something; one JSON object per line. Raises UsageError."""
-    lines = [
-        json.dumps(asdict(result) | {"at": datetime.now(UTC).isoformat(timespec="seconds")})
-        for result in results
-        if result.role is not None and (result.changed or not result.ok)
-    ]
-    append(lines)
+    """Append results on this machine that installed something. Raises UsageError."""
+    append(
+        [
+            InstallRecord(
+                result.vpn,
+                result.role,
+                result.duration_s,
+                result.changed,
+                result.ok,
+                result.version or "",
+            )
+            for result in results
+            if result.role is not None and (result.changed or not result.ok)
+        ]
+    )
 
 
-def append(lines: Sequence[str]) -> None:
-    """Lines of JSON. Raises UsageError."""
-    if not lines:
+def append(records: Sequence[InstallRecord]) -> None:
+    """One JSON object a line. Raises UsageError."""
+    if not records:
         return
+    lines = [asdict(one) | {"at": one.at.isoformat(timespec="seconds")} for one in records]
     try:
         with (
             any_folder(tools.tools_directory(), make=True) as folder,
             folder.appending(FILE) as file,
         ):
-            file.write("".join(f"{line}\n" for line in lines).encode())
+            file.write("".join(f"{json.dumps(line)}\n" for line in lines).encode())
     except OSError as error:
         raise UsageError(
             str(_path()),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path
 
 from culvert.install.log import append
 from culvert.install.roles import play, playbook_program, roles_path, wanted_vpns
+from culvert.journal.record import InstallRecord
 from culvert.labs.hosts.listed.inventory import HostEntry
 from culvert.labs.hosts.ssh.connection import KNOWN_KEYS_ONLY
 from culvert.vpns import registry
@@ -93,7 +92,13 @@ def install_on_hosts(
                 done.failures,
             )
         )
-    _remember(results)
+    append(
+        [
+            InstallRecord(one.vpn, one.role, one.duration_s, changed=True, ok=one.ok)
+            for one in results
+            if any(host.changed for host in one.hosts)
+        ]
+    )
     return results
 
 
@@ -113,23 +118,4 @@ def _host(name: str, stats: Mapping[str, Mapping[str, int]]) -> HostInstall:
 
     return HostInstall(
         name, count("ok"), count("changed"), count("failures"), count("dark") > 0 or not stats
-    )
-
-
-def _remember(results: Sequence[HostsInstall]) -> None:
-    """Only what installed something is a result."""
-    append(
-        [
-            json.dumps(
-                asdict(result)
-                | {
-                    "ok": result.ok,
-                    "changed": True,
-                    "version": "",
-                    "at": datetime.now(UTC).isoformat(timespec="seconds"),
-                }
-            )
-            for result in results
-            if any(host.changed for host in result.hosts)
-        ]
     )
