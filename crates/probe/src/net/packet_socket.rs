@@ -139,7 +139,7 @@ impl PacketSocket {
         for header in &mut self.headers {
             // The kernel writes the true lengths over these.
             header.msg_hdr.msg_namelen = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-            header.msg_hdr.msg_controllen = size_of::<Control>();
+            header.msg_hdr.msg_controllen = size_of::<Control>() as _; // of libc: its types differ
         }
         // SAFETY: every header points to an iovec, a name and a control buffer of the stated lengths,
         // all owned by `self` and never moved.
@@ -149,7 +149,7 @@ impl PacketSocket {
                 self.headers.as_mut_ptr(),
                 self.headers.len() as libc::c_uint,
                 // MSG_TRUNC: tell the length of the packet, not of what there was room for.
-                libc::MSG_DONTWAIT | libc::MSG_TRUNC,
+                (libc::MSG_DONTWAIT | libc::MSG_TRUNC) as _,
                 std::ptr::null_mut(),
             )
         };
@@ -176,7 +176,7 @@ impl PacketSocket {
                 wire_length,
                 realtime_ns: timestamp_ns(
                     &self.controls[i].0,
-                    self.headers[i].msg_hdr.msg_controllen,
+                    self.headers[i].msg_hdr.msg_controllen as usize,
                 ),
                 bytes: &self.buffers[start..start + wire_length.min(self.snaplen)],
             }

@@ -67,7 +67,7 @@ impl ReceiveBatch {
                 header.msg_hdr.msg_iov = iovec;
                 header.msg_hdr.msg_iovlen = 1;
                 header.msg_hdr.msg_control = std::ptr::from_mut(control).cast();
-                header.msg_hdr.msg_controllen = CONTROL;
+                header.msg_hdr.msg_controllen = CONTROL as _;
                 header
             })
             .collect();
@@ -119,7 +119,7 @@ impl ReceiveBatch {
     fn receive_with(&mut self, socket: &impl AsFd, flags: libc::c_int) -> io::Result<usize> {
         // The kernel has written the true lengths over those of the messages of the last call.
         for header in &mut self.headers[..self.received] {
-            header.msg_hdr.msg_controllen = CONTROL;
+            header.msg_hdr.msg_controllen = CONTROL as _;
         }
         self.received = 0;
         // SAFETY: every header points to one iovec, which points to a buffer of its length, and to
@@ -129,7 +129,7 @@ impl ReceiveBatch {
                 socket.as_fd().as_raw_fd(),
                 self.headers.as_mut_ptr(),
                 self.headers.len() as libc::c_uint,
-                flags,
+                flags as _,
                 std::ptr::null_mut(),
             )
         };
@@ -156,7 +156,7 @@ impl ReceiveBatch {
             let start = i * self.stride;
             let length = (header.msg_len as usize).min(self.size);
             let bytes = &self.buffers[start..start + length];
-            let fields = read_control(&self.controls[i].0, header.msg_hdr.msg_controllen);
+            let fields = read_control(&self.controls[i].0, header.msg_hdr.msg_controllen as usize);
             let arrived_ns = match fields.realtime_ns {
                 Some(stamp_ns) => stamp_ns.saturating_add_signed(-self.realtime_ahead_ns),
                 None => self.received_ns,

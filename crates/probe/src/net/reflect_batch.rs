@@ -81,7 +81,7 @@ impl ReflectBatch {
                 socket.as_fd().as_raw_fd(),
                 self.received.as_mut_ptr(),
                 self.received.len() as libc::c_uint,
-                libc::MSG_WAITFORONE,
+                libc::MSG_WAITFORONE as _,
                 std::ptr::null_mut(),
             )
         };
