@@ -14,7 +14,7 @@ from culvert.report.charts import figures, sections
 from culvert.report.charts.common import LIGHT
 from culvert.report.html.drawing import Drawing
 from culvert.report.html.page import render
-from culvert.report.model import Data, Figure
+from culvert.report.model import Data, Figure, Panel
 from culvert.report.tables import tables
 from culvert.report.visible import visible
 
@@ -44,7 +44,7 @@ def write_data(data: Data, out_dir: Path, drawing: Drawing) -> Path:
 def _write_all(data: Data, folder: OpenFolder, drawing: Drawing) -> None:
     found, drawn = [], []
     for condition, figure in figures(data):
-        spec = _printed(figure)
+        spec = json.dumps(printed(figure), ensure_ascii=False).encode("utf-8", "replace")
         drawn.append((figure.name, spec, drawing.begin(spec, figure.name)))
         found.append((condition, figure))
     with folder.below("tables") as below:
@@ -60,13 +60,12 @@ def _write_all(data: Data, folder: OpenFolder, drawing: Drawing) -> None:
     folder.write(PAGE, page)
 
 
-def _printed(figure: Figure) -> bytes:
-    """Panels side by side in one image on white, for papers: a specification as JSON."""
-    spec = {
+def printed(figure: Figure) -> Panel:
+    """Panels side by side in one image on white, for papers."""
+    return {
         "$schema": SCHEMA_URL,
         "description": visible(figure.alt_text),
         "title": visible(figure.title),
         "config": LIGHT,
         "hconcat": [panel | {"width": PANEL_WIDTH_PX} for panel in figure.panels],
     }
-    return json.dumps(spec, ensure_ascii=False).encode("utf-8", "replace")
