@@ -6,6 +6,7 @@
 # make bench   goals beside peers; ONLY=name runs one
 # make docs    write the tables of the documentation
 # make site    build the documentation as a site in build/site
+# make dist    source, wheels for amd64 and arm64, bill of materials, in dist/; ARCH=amd64 builds one
 # make fuzz    journals and the parsers of foreign bytes, FUZZ_SECONDS each
 # make soak    trials with random faults, 30 minutes; SOAK_SECONDS=60 is shorter and keeps no figure
 .DEFAULT_GOAL := help
@@ -66,7 +67,7 @@ define guest-kernel
 	  || echo "no guest kernel: the tests in a guest are skipped"
 endef
 
-.PHONY: help setup demo test test-long lint fmt bench docs site fuzz soak probe-static clean
+.PHONY: help setup demo test test-long lint fmt bench docs site dist fuzz soak probe-static clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -114,6 +115,10 @@ docs: setup
 site: setup
 	$(BIN)/mkdocs build --strict
 
+dist: setup
+	$(UV) sync --locked --inexact --no-install-project --group dist
+	$(BIN)/python -m release --out $(or $(DIST),dist) $(if $(ARCH),--only $(ARCH))
+
 fuzz: setup
 	$(BIN)/python -m tests.journal.readers.fuzz $(or $(FUZZ_SECONDS),300)
 	$(BIN)/python -m tests.journal.fuzz $(or $(FUZZ_SECONDS),300)
@@ -139,7 +144,7 @@ probe-static:
 
 clean:
 	$(SUDO) $(CULVERT) clean
-	rm -rf build target .venv
+	rm -rf build dist target .venv
 
 .tools/uv/bin/uv: uv-requirements.txt
 	$(call install-packages,$(APT))

@@ -1,0 +1,1 @@
+"""What a release consists of: source, wheels, a bill of materials. `make dist` runs it."""

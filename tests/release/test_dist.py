@@ -1,0 +1,109 @@
+"""`make dist`, and its wheel in an environment without Rust and without this clone."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from release.__main__ import MOST_BYTES
+
+from culvert.labs.probes import program_architecture
+from tests.cli import small_study
+from tests.test_pins import ROOT
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
+
+PROGRAMS = ("culvert-probe", "culvert-wire")
+
+
+def uv() -> str:
+    beside = ROOT / ".tools/uv/bin/uv"
+    found = shutil.which("uv") or (str(beside) if beside.exists() else None)
+    assert found, "make setup installs uv"
+    return found
+
+
+def run(*words: str | Path, cwd: Path, env: dict[str, str] | None = None) -> str:
+    done = subprocess.run(
+        [*map(str, words)], cwd=cwd, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def interpreted(program: Path) -> bool:
+    """Whether an ELF file names a dynamic loader."""
+    return b"/ld-" in program.read_bytes()[:4096]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """That of amd64, as `make dist ARCH=amd64` builds it."""
+    out = tmp_path_factory.mktemp("dist")
+    run(uv(), *_sync(), cwd=ROOT)
+    run(sys.executable, "-m", "release", "--out", out, "--only", "amd64", cwd=ROOT)
+    (found,) = out.glob("*.whl")
+    return found
+
+
+def _sync() -> Sequence[str]:
+    return ("sync", "--locked", "--inexact", "--no-install-project", "--group", "dist")
+
+
+def test_it_has_static_programs_roles_studies_and_docs(wheel: Path, tmp_path: Path) -> None:
+    assert wheel.stat().st_size < MOST_BYTES
+    assert wheel.name.endswith("-py3-none-manylinux_2_17_x86_64.musllinux_1_1_x86_64.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        for program in PROGRAMS:
+            (packed,) = [name for name in names if name.endswith(f".data/scripts/{program}")]
+            unpacked = Path(archive.extract(packed, tmp_path))
+            assert program_architecture(unpacked) == "x86_64"
+            assert not interpreted(unpacked)
+            content = unpacked.read_bytes()
+            assert str(Path.home()).encode() not in content
+            assert b"culvert-release-" not in content
+    for name in ("ansible/roles/wireguard/tasks/main.yml", "studies/quick.toml", "docs/api.md"):
+        assert f"culvert/{name}" in names
+
+
+def test_a_second_build_has_the_same_bytes(wheel: Path, tmp_path: Path) -> None:
+    run(sys.executable, "-m", "release", "--out", tmp_path, "--only", "amd64", cwd=ROOT)
+    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
+
+
+@pytest.mark.lab
+def test_it_measures_in_an_environment_without_rust_and_the_clone(
+    wheel: Path, tmp_path: Path
+) -> None:
+    venv = tmp_path / "venv"
+    run(uv(), "venv", "--quiet", "--python", sys.executable, venv, cwd=tmp_path)
+    run(uv(), "pip", "install", "--quiet", "--python", venv / "bin/python", wheel, cwd=tmp_path)
+    env = {  # without cargo and go
+        "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": str(tmp_path),
+        "CULVERT_TOOLS": str(tmp_path / "tools"),  # not the machine's
+    }
+    study = small_study(tmp_path / "small.toml", "none", "vxlan/plain", blocks=2)
+    culvert = venv / "bin/culvert"
+    done = subprocess.run(
+        [culvert, "run", study, "--out", "results/small"],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # vxlan/plain encrypts nothing: its trials are invalid, which shows that proofs work here.
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "2 ok" in done.stdout
+    report = run(culvert, "report", "results/small", cwd=tmp_path, env=env)
+    assert "report.html" in report
+    assert run(culvert, "--version", cwd=tmp_path, env=env).split()[1] == wheel.name.split("-")[1]
+    doctor = run(uv(), "tool", "run", "--from", wheel, "culvert", "doctor", cwd=tmp_path)
+    assert "probe" in doctor
