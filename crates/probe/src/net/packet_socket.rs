@@ -176,7 +176,7 @@ impl PacketSocket {
                 wire_length,
                 realtime_ns: timestamp_ns(
                     &self.controls[i].0,
-                    self.headers[i].msg_hdr.msg_controllen as usize,
+                    self.headers[i].msg_hdr.msg_controllen as _,
                 ),
                 bytes: &self.buffers[start..start + wire_length.min(self.snaplen)],
             }

@@ -156,7 +156,7 @@ impl ReceiveBatch {
             let start = i * self.stride;
             let length = (header.msg_len as usize).min(self.size);
             let bytes = &self.buffers[start..start + length];
-            let fields = read_control(&self.controls[i].0, header.msg_hdr.msg_controllen as usize);
+            let fields = read_control(&self.controls[i].0, header.msg_hdr.msg_controllen as _);
             let arrived_ns = match fields.realtime_ns {
                 Some(stamp_ns) => stamp_ns.saturating_add_signed(-self.realtime_ahead_ns),
                 None => self.received_ns,
