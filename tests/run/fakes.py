@@ -16,7 +16,7 @@ from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.underlay.underlay import Underlay
 from culvert.plan.plan import Plan
 from culvert.results import Metric, Status
-from culvert.run.output.progress import ProgressStep
+from culvert.run.output.progress import Progress, ProgressStep
 from culvert.run.pods.cluster import Clusters
 from culvert.run.runner import Runner
 from culvert.runid import new_run_id
@@ -62,7 +62,7 @@ class Count(Measurement[BaseParameters]):
         raise NotImplementedError
 
 
-class Recorder:
+class Recorder(Progress):
     """Progress that remembers; ``before`` is called with each step before its trial."""
 
     def __init__(self, before: Callable[[ProgressStep], None] = lambda step: None) -> None:

@@ -87,7 +87,7 @@ class Measurement(ABC, Generic[P]):
     @classmethod
     @abstractmethod
     def estimate_s(cls, parameters: P) -> float:
-        """Seconds of measuring that one trial takes."""
+        """Seconds of measuring that one trial takes, approximately if it depends on the VPN."""
 
     @classmethod
     def lab(cls, spec: LabSpec, parameters: P) -> LabSpec:

@@ -62,12 +62,22 @@ def judge_silence(vpn: Vpn, captured: Captured, where: str) -> list[Check]:
 def readable_inside(captured: Captured) -> Check:
     """Whether a variant without encryption sends readable payload: otherwise its facts are
     wrong."""
-    return Check(
+    return _readable(
         "the payload is readable, as the variant claims",
-        captured.canary_hits > 0,
-        f"the canary was found in {captured.canary_hits} of {_looked_at(captured)}",
+        captured,
         "the variant encrypts although it claims not to: check the negotiated cipher",
-        {"packets": captured.packets, "canary_hits": captured.canary_hits},
+    )
+
+
+def _readable(name: str, captured: Captured, remedy: str, more: str = "") -> Check:
+    """Whether the canary was found at all, where it must be."""
+    hits = captured.canary_hits
+    return Check(
+        name,
+        hits > 0,
+        f"the canary was readable in {hits} of {_looked_at(captured)}{more}",
+        remedy,
+        {"packets": captured.packets, "canary_hits": hits},
     )
 
 
@@ -87,12 +97,10 @@ def _searched(captured: Captured) -> str:
 
 
 def _capture_sees(captured: Captured, where: str) -> Check:
-    return Check(
+    return _readable(
         f"clear text is seen without a VPN ({where})",
-        captured.canary_hits > 0,
-        f"the canary was found in {captured.canary_hits} of {_looked_at(captured)}",
+        captured,
         "the capture on the underlay sees no traffic; check the device and the probe's rights",
-        {"packets": captured.packets, "canary_hits": captured.canary_hits},
     )
 
 
@@ -144,14 +152,11 @@ def canary_at_relay(captured: Captured, relay: str, payload_bytes: int, *, used:
 def clear_inside(captured: Captured, relay: str) -> Check:
     """Whether a relay that decrypts has the packets in clear text: only then is its route what it
     claims to be, and end-to-end encryption is not given."""
-    hits = captured.canary_hits
-    return Check(
+    return _readable(
         f"clear inside {relay}",
-        hits > 0,
-        f"the canary was readable in {hits} of {_looked_at(captured)}, on the VPN's interface; "
-        f"{relay} decrypts: the path has no end-to-end encryption",
+        captured,
         "the packets do not cross this interface: check the VPN's own status of the path",
-        {"packets": captured.packets, "canary_hits": hits},
+        f", on the VPN's interface; {relay} decrypts: the path has no end-to-end encryption",
     )
 
 

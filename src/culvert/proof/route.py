@@ -20,6 +20,8 @@ from culvert.trial.watch import Watched
 ALL_BUT = 0.02
 """Share of the path's packets that a relay's counters may miss: they are read at other times. What
 the links lose on the way is added."""
+MOST_OF = 0.5
+"""Share of the packets of a steady stream that must, or must not, cross the relay."""
 TO_SERVERS_PACKETS = 5
 """Packets that both ends may send to control servers between two readings of the counters."""
 _MOST_MISSING = 0.98
@@ -67,18 +69,31 @@ def judge_relays(session: Session, watched: Watched) -> list[Check]:
         used = relay.name == via
         enough = crossed >= (1 - missing) * to_relay - TO_SERVERS_PACKETS
         beside = crossed <= min(most_beside, BESIDE_MOST * sent)
+        name = f"packets through {relay.name}"
         expected = "all of them" if used else "none of them"
-        checks.append(
-            Check(
-                f"packets through {relay.name}",
-                enough if used else beside,
-                f"{crossed} packets arrived at {relay.name} while both ends sent {sent}; "
-                f"expected: {expected}",
-                "the path changed during the trial, or the program's report of it is wrong",
-                {"crossed": crossed, "sent": sent, "relayed": used},
-            )
-        )
+        passed = enough if used else beside
+        checks.append(_crossing(name, relay.name, crossed, sent, used, passed, expected))
     return checks
+
+
+def judge_steady_route(name: str, relay: str, *, crossed: int, sent: float, relayed: bool) -> Check:
+    """Of a steady stream each way most packets cross the relay if the path is relayed, else few."""
+    passed = (crossed >= MOST_OF * sent) == relayed
+    expected = f"{'most' if relayed else 'few'} of them"
+    return _crossing(name, relay, crossed, sent, relayed, passed, expected)
+
+
+def _crossing(
+    name: str, relay: str, crossed: int, sent: float, relayed: bool, passed: bool, expected: str
+) -> Check:
+    return Check(
+        name,
+        passed,
+        f"{crossed} packets arrived at {relay} while both ends sent {sent:.0f}; "
+        f"expected: {expected}",
+        "the path changed meanwhile, or the program's report of it is wrong",
+        {"crossed": crossed, "sent": sent, "relayed": relayed},
+    )
 
 
 def judge_all_relayed(

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from culvert.labs.base import Lab
+from culvert.metrics import EVERY_TRIAL
 from culvert.probe.results import Accounted
-from culvert.results import Metric
+from culvert.results import Metric, measured
 from culvert.trial.cpu import cpu_figures
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -44,10 +45,13 @@ def _of_others(others: Mapping[str, Accounted], lab: Lab) -> Iterator[Metric]:
         labels = {"node": name, "role": str(lab.nodes[name].role)}
         underlay = {end.device for end in lab.attachments(name)}
         links = [device for device in used.devices if device.name in underlay]
-        if used.processes:
-            run_ns = sum(process.run_ns or 0 for process in used.processes)
-            peak = sum(process.vm_hwm_bytes or 0 for process in used.processes)
-            yield Metric("node_cpu_s", "s", run_ns / 1e9, labels)
-            yield Metric("node_memory_peak_bytes", "bytes", peak, labels)
-        yield Metric("node_received_packets", "packets", sum(d.rx_packets for d in links), labels)
-        yield Metric("node_received_bytes", "bytes", sum(d.rx_bytes for d in links), labels)
+        runs = bool(used.processes)
+        values = {
+            "node_cpu_s": sum(one.run_ns or 0 for one in used.processes) / 1e9 if runs else None,
+            "node_memory_peak_bytes": (
+                sum(one.vm_hwm_bytes or 0 for one in used.processes) if runs else None
+            ),
+            "node_received_packets": sum(device.rx_packets for device in links),
+            "node_received_bytes": sum(device.rx_bytes for device in links),
+        }
+        yield from measured(EVERY_TRIAL, values, labels)

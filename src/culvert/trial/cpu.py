@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
+from culvert.metrics import EVERY_TRIAL
 from culvert.probe.results import Accounted, CpuTimes
 from culvert.probe.results.accounting import ProcessUse
-from culvert.results import Metric
+from culvert.results import Metric, measured
 from culvert.trial.accounting import EVERYBODY
 from culvert.trial.busy import Busy, busy_of, core_busy_s
 from culvert.trial.check import Withheld
@@ -68,35 +70,29 @@ def cpu_figures(
     vpn_s = sum(_processes_s(node) for node in accounted.values())
     vpn_s += sum(_kernel_threads_s(node) for node in nodes)
     probe_s = sum(_probe_s(node) for node in accounted.values())
-    metrics = [
-        *_percentages(cpus),
-        *_per_core(accounted, shared_kernel=shared_kernel),
-        Metric("cpu_busy_s", "s", busy.seconds),
-        Metric("cpu_busy_uncertainty_s", "s", busy.tolerance_s),
-        Metric("cpu_percent", "%", 100 * busy.seconds / max(seconds, 1e-9)),
-        *([Metric("cpu_vpn_s", "s", vpn_s)] if attributable else []),
-        Metric("cpu_probe_s", "s", probe_s),
-        Metric(
-            "context_switches_total",
-            "switches",
-            sum(node.context_switches_total for node in nodes),
-        ),
-    ]
+    values = {
+        **_percentages(cpus),
+        "cpu_busy_s": busy.seconds,
+        "cpu_busy_uncertainty_s": busy.tolerance_s,
+        "cpu_percent": 100 * busy.seconds / max(seconds, 1e-9),
+        "cpu_vpn_s": vpn_s if attributable else None,
+        "cpu_probe_s": probe_s,
+        "context_switches_total": sum(node.context_switches_total for node in nodes),
+    }
+    if goodput_bytes:
+        gigabytes = goodput_bytes / GIGABYTE
+        values |= {
+            "cpu_s_per_gb": busy.seconds / gigabytes,
+            "cpu_vpn_s_per_gb": vpn_s / gigabytes if attributable else None,
+            "cpu_probe_s_per_gb": probe_s / gigabytes,
+        }
+    kernels = {"machine": accounted[first]} if shared_kernel else accounted
+    metrics = _measured(values)
+    for where, node in kernels.items():
+        metrics += [*_per_core(where, node), *_kernel_threads(where, node)]
     metrics += _most_switches("machine" if shared_kernel else first, accounted[first])
     for name, node in accounted.items():
         metrics += _per_process(name, node)
-    if shared_kernel:
-        metrics += _kernel_threads("machine", accounted[first])
-    else:
-        for name, node in accounted.items():
-            metrics += _kernel_threads(name, node)
-    if goodput_bytes:
-        gigabytes = goodput_bytes / GIGABYTE
-        metrics += [
-            Metric("cpu_s_per_gb", "s/GB", busy.seconds / gigabytes),
-            *([Metric("cpu_vpn_s_per_gb", "s/GB", vpn_s / gigabytes)] if attributable else []),
-            Metric("cpu_probe_s_per_gb", "s/GB", probe_s / gigabytes),
-        ]
     return _judge(CpuFigures(metrics), busy, vpn_s + probe_s)
 
 
@@ -140,9 +136,10 @@ def _most_switches(where: str, accounted: Accounted) -> list[Metric]:
         name = _WORKER.sub(r"\1", user.comm)
         counts[name] += (user.voluntary or 0) + (user.involuntary or 0)
     return [
-        Metric("context_switches_most", "switches", count, _of(where, name))
+        metric
         for name, count in counts.most_common(MOST_SWITCHES)
         if count
+        for metric in _measured({"context_switches_most": count}, _of(where, name))
     ]
 
 
@@ -156,80 +153,66 @@ def _probe_s(accounted: Accounted) -> float:
     return accounted.probe.run_ns / 1e9 if accounted.probe else 0.0
 
 
-def _percentages(cpus: list[tuple[float, CpuTimes]]) -> list[Metric]:
+def _percentages(cpus: list[tuple[float, CpuTimes]]) -> dict[str, float | None]:
     """Sum over all cores, so that four busy cores are 400 %, as in dekker2020."""
+    timed = [(max(seconds, 1e-9), cpu) for seconds, cpu in cpus]
+    return {
+        "cpu_user_percent": 100 * sum((cpu.user_s + cpu.nice_s) / s for s, cpu in timed),
+        "cpu_system_percent": 100 * sum(cpu.system_s / s for s, cpu in timed),
+        "cpu_softirq_percent": 100 * sum(cpu.softirq_s / s for s, cpu in timed),
+        "cpu_steal_percent": 100 * sum(cpu.steal_s / s for s, cpu in timed),
+    }
 
-    def percent(name: str, parts: Iterable[float]) -> Metric:
-        return Metric(name, "%", 100 * sum(parts))
 
+def _per_core(where: str, node: Accounted) -> list[Metric]:
+    busy_s = core_busy_s(node)
     return [
-        percent("cpu_user_percent", ((c.user_s + c.nice_s) / max(s, 1e-9) for s, c in cpus)),
-        percent("cpu_system_percent", (cpu.system_s / max(s, 1e-9) for s, cpu in cpus)),
-        percent("cpu_softirq_percent", (cpu.softirq_s / max(s, 1e-9) for s, cpu in cpus)),
-        percent("cpu_steal_percent", (cpu.steal_s / max(s, 1e-9) for s, cpu in cpus)),
+        metric
+        for cpu in node.cpus
+        for metric in _measured(
+            {
+                "core_busy_s": busy_s.get(cpu.cpu),
+                "core_user_s": cpu.user_s + cpu.nice_s,
+                "core_system_s": cpu.system_s,
+                "core_softirq_s": cpu.softirq_s + cpu.irq_s,
+            },
+            {"node": where, "cpu": str(cpu.cpu)},
+        )
     ]
-
-
-def _per_core(accounted: Mapping[str, Accounted], *, shared_kernel: bool) -> list[Metric]:
-    metrics = []
-    for name, node in list(accounted.items())[: 1 if shared_kernel else None]:
-        label = "machine" if shared_kernel else name
-        busy_s = core_busy_s(node)
-        for cpu in node.cpus:
-            labels = {"node": label, "cpu": str(cpu.cpu)}
-            if cpu.cpu in busy_s:
-                metrics.append(Metric("core_busy_s", "s", busy_s[cpu.cpu], labels))
-            metrics += [
-                Metric("core_user_s", "s", cpu.user_s + cpu.nice_s, labels),
-                Metric("core_system_s", "s", cpu.system_s, labels),
-                Metric("core_softirq_s", "s", cpu.softirq_s + cpu.irq_s, labels),
-            ]
-    return metrics
 
 
 def _per_process(name: str, node: Accounted) -> list[Metric]:
-    metrics = [
-        Metric("cpu_process_s", "s", _probe_s(node), _of(name, "probe")),
-    ]
+    metrics = _measured({"cpu_process_s": _probe_s(node)}, _of(name, "probe"))
     for process in _of_the_vpn(node):
         labels = _of(name, process.label)
-        metrics += [
-            Metric("cpu_process_s", "s", (process.run_ns or 0) / 1e9, labels),
-            Metric("cpu_wait_s", "s", (process.wait_ns or 0) / 1e9, labels),
-            Metric(
-                "context_switches",
-                "switches",
-                process.voluntary or 0,
-                labels | {"kind": "voluntary"},
-            ),
-            Metric(
-                "context_switches",
-                "switches",
-                process.involuntary or 0,
-                labels | {"kind": "involuntary"},
-            ),
-            Metric("memory_peak_bytes", "bytes", process.vm_hwm_bytes or 0, labels),
-        ]
-        metrics += [
-            Metric(
-                "cpu_thread_s",
-                "s",
-                thread.run_ns / 1e9,
-                labels | {"thread": f"{thread.name}:{thread.tid}"},
-            )
-            for thread in process.threads
-            if thread.run_ns
-        ]
+        values = {
+            "cpu_process_s": (process.run_ns or 0) / 1e9,
+            "cpu_wait_s": (process.wait_ns or 0) / 1e9,
+            "memory_peak_bytes": process.vm_hwm_bytes or 0,
+        }
+        metrics += _measured(values, labels)
+        for kind, count in (("voluntary", process.voluntary), ("involuntary", process.involuntary)):
+            metrics += _measured({"context_switches": count or 0}, labels | {"kind": kind})
+        for thread in process.threads:
+            if thread.run_ns:
+                of_thread = labels | {"thread": f"{thread.name}:{thread.tid}"}
+                metrics += _measured({"cpu_thread_s": thread.run_ns / 1e9}, of_thread)
     return metrics
 
 
 def _kernel_threads(where: str, accounted: Accounted) -> list[Metric]:
     return [
-        Metric("cpu_kernel_thread_s", "s", thread.run_ns / 1e9, _of(where, thread.comm))
+        metric
         for thread in accounted.kernel_threads
         if thread.run_ns
+        for metric in _measured(
+            {"cpu_kernel_thread_s": thread.run_ns / 1e9}, _of(where, thread.comm)
+        )
     ]
 
 
 def _of(node: str, process: str) -> dict[str, str]:
     return {"node": node, "process": process}
+
+
+_measured = partial(measured, EVERY_TRIAL)

@@ -175,14 +175,11 @@ class Session:
         captured to see whether it looks encrypted. ``marked_run`` are the bytes of the canary in
         each packet of the body's payload."""
         sampled = one_in(sample_one_in, self.link)
-        with self._watcher().watch(sample_one_in=sampled, marked_run=marked_run) as watched:
+        with Watcher(self).watch(sample_one_in=sampled, marked_run=marked_run) as watched:
             yield watched
 
     @contextmanager
     def account(self) -> Iterator[dict[str, Accounted]]:
         """Account on both nodes while the body runs, without a capture."""
-        with self._watcher().account() as accounted:
+        with Watcher(self).account() as accounted:
             yield accounted
-
-    def _watcher(self) -> Watcher:
-        return Watcher(self.vpn, self.lab, self.ends, self.others, self.outside)

@@ -6,14 +6,15 @@ report shows figures with and without marked trials.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from culvert.journal.marks import Disturber, Mark
 from culvert.machine.cgroup import is_of_a_lab
+from culvert.metrics import EVERY_TRIAL
 from culvert.probe.results import Accounted
 from culvert.probe.results.interference import Meddling
-from culvert.results import Metric
+from culvert.results import Metric, measured
 from culvert.trial.accounting import OTHERS
 
 MOST_FOREIGN = 0.05
@@ -45,14 +46,19 @@ def surroundings_of(accounted: Mapping[str, Accounted], *, shared_kernel: bool) 
     step_ns = max((node.disturbance.clock_step_ns for node in nodes), key=abs)
     counted = [node.disturbance.throttled for node in nodes]
     throttled = [count for count in counted if count is not None]
-    metrics = [
-        Metric("clock_step_us", "us", step_ns / 1e3),
-        *([Metric("cpu_throttled", "times", sum(throttled))] if throttled else []),
-        *_frequencies({"machine": nodes[0]} if shared_kernel else accounted),
-    ]
+    values = {
+        "clock_step_us": step_ns / 1e3,
+        "cpu_throttled": sum(throttled) if throttled else None,
+    }
+    metrics = measured(EVERY_TRIAL, values)
+    for name, node in ({"machine": nodes[0]} if shared_kernel else accounted).items():
+        for cpu, hertz in node.disturbance.frequency_hz.items():
+            labels = {"node": name, "cpu": str(cpu)}
+            metrics += measured(EVERY_TRIAL, {"core_frequency_hz": hertz}, labels)
     marks = []
     for name, used_s in foreign.items():
-        metrics.append(Metric("cpu_other_processes_s", "s", used_s, {"node": name} if name else {}))
+        labels = {"node": name} if name else {}
+        metrics += measured(EVERY_TRIAL, {"cpu_other_processes_s": used_s}, labels)
     shares = [
         _share(used_s, kernels[name].seconds * len(kernels[name].cpus))
         for name, used_s in foreign.items()
@@ -95,11 +101,3 @@ def _share(seconds: float, room_s: float) -> float:
 
 def _beyond(by: Disturber, value: float, bound: float) -> list[Mark]:
     return [Mark(by, value, bound)] if value > bound else []
-
-
-def _frequencies(nodes: Mapping[str, Accounted]) -> Sequence[Metric]:
-    return [
-        Metric("core_frequency_hz", "Hz", hertz, {"node": name, "cpu": str(cpu)})
-        for name, node in nodes.items()
-        for cpu, hertz in node.disturbance.frequency_hz.items()
-    ]

@@ -14,18 +14,19 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from culvert.labs.base import Lab
 from culvert.labs.witness import Handed, View
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Accounted, Captured, TwoWay, parse
 from culvert.topology.graph import Role
 from culvert.trial.accounting import Everybody, begin_accounting, sees_the_machine
-from culvert.trial.outside import Outside
 from culvert.trial.surroundings import foreign_s
 from culvert.vpns.abilities import CountingRoutes
-from culvert.vpns.base import Vpn
 from culvert.vpns.variant import RouteCount
+
+if TYPE_CHECKING:
+    from culvert.trial.session import Session
 
 
 @dataclass(frozen=True)
@@ -59,19 +60,12 @@ class Watched:
 class Watcher:
     """Starts and ends captures at both ends of a path, and accounting on all nodes with a probe."""
 
-    def __init__(
-        self,
-        vpn: Vpn,
-        lab: Lab,
-        ends: Mapping[str, Probe],
-        others: Mapping[str, Probe],
-        outside: Outside,
-    ) -> None:
-        self._vpn = vpn
-        self._lab = lab
-        self._ends = ends
-        self._others = others
-        self._outside = outside
+    def __init__(self, session: Session) -> None:
+        self._vpn = session.vpn
+        self._lab = session.lab
+        self._ends = session.ends
+        self._others = session.others
+        self._outside = session.outside
 
     @contextmanager
     def watch(self, *, sample_one_in: int, marked_run: int) -> Iterator[Watched]:

@@ -17,9 +17,9 @@ from culvert.results import Metric, Parameters, Status
 from culvert.run.output.progress import (
     MOST_REASON,
     Lines,
+    Progress,
     ProgressStep,
     Screen,
-    Silent,
     beginning,
     clock,
 )
@@ -133,8 +133,8 @@ def test_a_step_before_a_trial_is_shown_at_once() -> None:
 
 
 def test_silence(capsys: pytest.CaptureFixture[str]) -> None:
-    Silent().begin(STEP)
-    Silent().end(STEP, hostile(), None)
+    Progress().begin(STEP)
+    Progress().end(STEP, hostile(), None)
     assert capsys.readouterr() == ("", "")
 
 

@@ -27,7 +27,7 @@ from culvert.report.claims import Claims
 from culvert.report.labels import Labels
 from culvert.run import neighbours
 from culvert.run.claims import line_here
-from culvert.run.output.progress import Lines, Progress, Screen, Silent
+from culvert.run.output.progress import Lines, Progress, Screen
 from culvert.run.output.summary import print_summary, summary_document
 from culvert.run.output.tally import Tally
 from culvert.run.pods.cluster import shortfalls_of
@@ -144,7 +144,7 @@ def _judged(study: Study, rows: pl.DataFrame) -> list[Judged]:
 
 def _progress(study: Study, plan: Plan, *, as_json: bool) -> Progress:
     if as_json:
-        return Silent()
+        return Progress()
     labels = Labels(
         pl.DataFrame(
             [(cell.condition, cell.measurement, cell.parameters) for cell in plan.cells],

@@ -28,7 +28,7 @@ from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.parameters import RATE
 from culvert.measurements.streams.packet import SMALLEST
 from culvert.measurements.streams.udp_stream import UdpRun, UdpStream
-from culvert.measurements.tunnel.looking import judge_looks, look
+from culvert.measurements.tunnel.looking import EndCaptures
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer, parse
 from culvert.results import Metric, Series
@@ -82,13 +82,11 @@ class Acl(Measurement[AclParameters]):
 
     @classmethod
     def estimate_s(cls, parameters: AclParameters) -> float:
-        """Seconds of one trial, approximately: it depends on the VPN."""
         return 4 * (LEAD_S + 2 * SILENT_S + parameters.try_s + 2.0)
 
     def run(self, session: Session, parameters: AclParameters) -> Outcome:
         """Apply each policy, try each flow, open again."""
-        ends = (session.source, session.target)
-        captures = [look(session, node.name) for node in ends]
+        captures = EndCaptures(session)
         services = Services(session, idle_s=4 * (EVENT_S + 2 * parameters.settle_max_s))
         policies = _policies(services)
         enforcing(session.vpn).apply_policy(OPEN)  # what has none is refused before any figure
@@ -104,7 +102,7 @@ class Acl(Measurement[AclParameters]):
             metrics=list(_metrics(rounds, parameters.rate_pps)),
             watched=[],
             series=_series(rounds),
-            doubts=[*judge_looks(session, ends, captures), *_held(rounds, parameters)],
+            doubts=[*captures.checks(), *_held(rounds, parameters)],
         )
 
 

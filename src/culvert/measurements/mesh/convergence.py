@@ -28,7 +28,7 @@ from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.mesh.costs import Costs, costs_of, watch_links
 from culvert.measurements.mesh.exchange import Exchange, Pair
 from culvert.measurements.mesh.routes import Routed, await_routes
-from culvert.measurements.tunnel.looking import judge_looks, look
+from culvert.measurements.tunnel.looking import EndCaptures
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.client import Probe
 from culvert.proof.route import judge_all_relayed
@@ -105,8 +105,7 @@ class Convergence(Measurement[ConvergenceParameters]):
         vpn.up_deadline_s = max(vpn.up_deadline_s, parameters.exchange_max_s)
         for member in _before(vpn):
             enter(vpn, member)
-        ends = (session.source, session.target)
-        captures = [look(session, node.name) for node in ends]
+        captures = EndCaptures(session)
         with ExitStack() as stack:
             probes = _probes(session, stack)
             links = watch_links(session, probes)
@@ -130,7 +129,7 @@ class Convergence(Measurement[ConvergenceParameters]):
             metrics=[*_times(pairs, joined_s, routed), *_costs(costs)],
             watched=[],
             doubts=[
-                *judge_looks(session, ends, captures),
+                *captures.checks(),
                 _all_exchanged(silent, len(pairs), parameters.exchange_max_s),
                 _all_routed(session, routed, parameters.route_max_s),
                 *_all_relayed(session, costs, [pair.path for pair in pairs], watched_s),

@@ -97,7 +97,6 @@ class Mtu(Measurement[MtuParameters]):
 
     @classmethod
     def estimate_s(cls, parameters: MtuParameters) -> float:
-        """Seconds of one trial, roughly: black holes take longer."""
         del parameters
         return EXPECTED_S
 

@@ -26,11 +26,12 @@ from culvert.labs.node import Node
 from culvert.labs.router.block import UdpBlock
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.parameters import RATE, PacketSize
-from culvert.measurements.tunnel.looking import judge_looks, look
+from culvert.measurements.tunnel.looking import EndCaptures
 from culvert.measurements.tunnel.stream import arrivals, lost_packets, steady_stream
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer
 from culvert.proof.alive import survivors
+from culvert.proof.route import judge_steady_route
 from culvert.results import Series, measured
 from culvert.topology.graph import Role
 from culvert.trial.check import Check
@@ -44,8 +45,6 @@ ASK_EVERY_US = 5000
 LOOK_EVERY_S = 0.1
 """Interval of reading the program's report of the route."""
 SLACK_S = 10.0
-MOST_OF = 0.5
-"""Share of the packets of a steady stream that must, or must not, cross the relay."""
 
 
 class FailoverParameters(BaseParameters):
@@ -91,15 +90,13 @@ class Failover(Measurement[FailoverParameters]):
 
     @classmethod
     def estimate_s(cls, parameters: FailoverParameters) -> float:
-        """Seconds of one trial, approximately: it depends on the VPN."""
         return 4 * parameters.hold_s + 20.0
 
     def run(self, session: Session, parameters: FailoverParameters) -> Outcome:
         """Block, wait for the relay; free, wait for the direct path."""
         relay = _relay(session)
         block = UdpBlock(session.lab, session.path)
-        ends = (session.source, session.target)
-        captures = [look(session, node.name) for node in ends]
+        captures = EndCaptures(session)
         outcome = Outcome([], [])
         dropped: list[int] = []
         try:
@@ -114,7 +111,7 @@ class Failover(Measurement[FailoverParameters]):
             dropped.append(block.end())
         outcome.metrics += measured(self.metrics, {"dropped_packets": sum(dropped)})
         outcome.doubts.append(_was_direct(sum(dropped)))
-        outcome.doubts += judge_looks(session, ends, captures)
+        outcome.doubts += captures.checks()
         return outcome
 
 
@@ -263,21 +260,16 @@ class _Switch:
     def _crossings(self) -> list[Check]:
         """Whether packets cross the relay exactly while the path is relayed."""
         both_ways = 2 * self._parameters.rate_pps * self._parameters.hold_s
-        found = []
-        for when, count in (("before", self.before), ("after", self.after)):
-            relayed = (when == "after") == (self._to == "relay")
-            crossed = count >= MOST_OF * both_ways
-            found.append(
-                Check(
-                    f"the route of packets {when} the switch to {self._to}",
-                    crossed == relayed,
-                    f"{count} packets arrived at {self._relay.name} while both ends sent "
-                    f"{both_ways:.0f}; expected: {'most' if relayed else 'few'} of them",
-                    "the program's report of the route is wrong, or the path changed again",
-                    {"crossed": count, "sent": both_ways, "relayed": relayed},
-                )
+        return [
+            judge_steady_route(
+                f"the route of packets {when} the switch to {self._to}",
+                self._relay.name,
+                crossed=count,
+                sent=both_ways,
+                relayed=(when == "after") == (self._to == "relay"),
             )
-        return found
+            for when, count in (("before", self.before), ("after", self.after))
+        ]
 
     @property
     def _name(self) -> str:

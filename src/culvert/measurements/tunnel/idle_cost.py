@@ -59,7 +59,6 @@ class IdleCost(Measurement[IdleCostParameters]):
 
     @classmethod
     def estimate_s(cls, parameters: IdleCostParameters) -> float:
-        """The silence, and the watch."""
         return parameters.settle_s + parameters.duration_s
 
     def run(self, session: Session, parameters: IdleCostParameters) -> Outcome:

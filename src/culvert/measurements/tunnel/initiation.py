@@ -102,7 +102,6 @@ class Initiation(Measurement[InitiationParameters]):
 
     @classmethod
     def estimate_s(cls, parameters: InitiationParameters) -> float:
-        """Seconds of one trial, approximately: it depends on the VPN."""
         return parameters.cycles * (starting(parameters.start).expected_s + parameters.pause_s)
 
     def run(self, session: Session, parameters: InitiationParameters) -> Outcome:

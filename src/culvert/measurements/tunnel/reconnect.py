@@ -22,7 +22,7 @@ from culvert.measurements.parameters import RATE, PacketSize
 from culvert.measurements.streams.integrity import intact
 from culvert.measurements.streams.udp_stream import SLACK_S, UdpTrial
 from culvert.measurements.tunnel.events import Event, action_for
-from culvert.measurements.tunnel.looking import judge_looks, look
+from culvert.measurements.tunnel.looking import EndCaptures
 from culvert.measurements.tunnel.stream import arrivals, lost_packets, steady_stream
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer
@@ -74,7 +74,6 @@ class Reconnect(Measurement[ReconnectParameters]):
 
     @classmethod
     def estimate_s(cls, parameters: ReconnectParameters) -> float:
-        """Seconds of one trial, approximately: it depends on the VPN."""
         waiting_s = parameters.silence_s if parameters.event is Event.SILENCE else 5.0
         return waiting_s + 2 * LEAD_S
 
@@ -83,8 +82,7 @@ class Reconnect(Measurement[ReconnectParameters]):
         event = action_for(parameters.event, silence_s=parameters.silence_s)
         event_s = session.vpn.rekey_deadline_s if parameters.event is Event.REKEY else EVENT_S
         lasting_s = event_s + parameters.silence_s + parameters.recover_max_s + SLACK_S
-        ends = (session.source, session.target)
-        captures = [look(session, node.name) for node in ends]
+        captures = EndCaptures(session)
         echo = Echo(session, lasting_s)
         stream = steady_stream(
             session,
@@ -104,7 +102,7 @@ class Reconnect(Measurement[ReconnectParameters]):
         time.sleep(event.tail_s)  # part of the method: it must stay up
         trial = stream.stop()
         echo.close()
-        leaks = judge_looks(session, ends, captures)
+        leaks = captures.checks()
         return Outcome(
             metrics=_metrics(
                 trial,

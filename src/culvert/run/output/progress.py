@@ -9,7 +9,6 @@ import statistics
 import time
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Protocol
 
 from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
@@ -48,8 +47,8 @@ class ProgressStep:
     """Longest expected time until the end of the run."""
 
 
-class Progress(Protocol):
-    """Called before and after each trial."""
+class Progress:
+    """Called before and after each trial. This one shows nothing (``--json``)."""
 
     def begin(self, step: ProgressStep) -> None:
         """A trial is about to start."""
@@ -61,28 +60,12 @@ class Progress(Protocol):
         """A trial has ended; ``headline`` is its main figure."""
 
 
-class Silent:
-    """Shows nothing (``--json``)."""
-
-    def begin(self, step: ProgressStep) -> None:
-        """Nothing."""
-
-    def note(self, text: str) -> None:
-        """Nothing."""
-
-    def end(self, step: ProgressStep, record: TrialRecord, headline: Metric | None) -> None:
-        """Nothing."""
-
-
-class Lines:
+class Lines(Progress):
     """One line for each trial, for logs and pipes."""
 
     def __init__(self, console: Console, labels: Labels) -> None:
         self._console = console
         self._labels = labels
-
-    def begin(self, step: ProgressStep) -> None:
-        """Nothing: the line is printed at the end of the trial."""
 
     def note(self, text: str) -> None:
         """A line at once."""
@@ -106,7 +89,7 @@ class Lines:
         )
 
 
-class Screen:
+class Screen(Progress):
     """A live table: current trial, remaining time, figures so far. A context manager."""
 
     def __init__(self, console: Console, title: str, labels: Labels) -> None:
