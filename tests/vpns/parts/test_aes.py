@@ -1,12 +1,16 @@
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
 from culvert.errors import NotPossible
 from culvert.labs.cpu import aes
+from culvert.labs.host import Completed
+from culvert.labs.node import Node
+from culvert.labs.process import Process
 from culvert.run.trials.traps import refuse_without_effect, traps
 from culvert.topology.spec import LabSpec, Processors
 from culvert.vpns import registry
@@ -14,10 +18,26 @@ from culvert.vpns.base import Vpn
 from culvert.vpns.parts.aes import AesUse, aes_use, kernel_use, process_use, require_requested_aes
 from culvert.vpns.variant import DataCipher, DataPath, Variant
 from tests.conftest import LabFactory
-from tests.vpns.tunnels import bring_up, driver, skip_reason
+from tests.vpns.tunnels import bring_up, driver, planned, skip_reason
 
 X86 = "processor : 0\nvendor_id : GenuineIntel\nflags : fpu aes avx\n"
+DAEMON = cast(Process, SimpleNamespace(pid=7, name="daemon"))
 UML = "processor : 0\nvendor_id : User Mode Linux\nflags : fpu aes\n"
+
+
+def node_with(files: Mapping[str, str], *, go: bool = False) -> Node:
+    """A node with these files, whose programs are of Go, or not."""
+
+    def read(path: str) -> bytes:
+        if path not in files:
+            raise FileNotFoundError(path)
+        return files[path].encode()
+
+    def run(argv: Sequence[str], *, check: bool) -> Completed:
+        assert argv[-1] == "/proc/7/exe"
+        return Completed(tuple(argv), 0 if go else 1, "", "")
+
+    return cast(Node, SimpleNamespace(read=read, run=run))
 
 
 @pytest.mark.parametrize(
@@ -32,10 +52,9 @@ UML = "processor : 0\nvendor_id : User Mode Linux\nflags : fpu aes\n"
         ("flags : fpu\n", "driver       : aes-lib\n", False),
     ],
 )
-def test_the_kernel(tmp_path: Path, cpuinfo: str, crypto: str, used: bool | None) -> None:
-    (tmp_path / "cpuinfo").write_text(cpuinfo)
-    (tmp_path / "crypto").write_text(crypto)
-    assert kernel_use(tmp_path / "cpuinfo", tmp_path / "crypto").used is used
+def test_the_kernel(cpuinfo: str, crypto: str, used: bool | None) -> None:
+    node = node_with({"/proc/cpuinfo": cpuinfo, "/proc/crypto": crypto})
+    assert kernel_use(node).used is used
 
 
 @pytest.mark.parametrize(
@@ -48,19 +67,21 @@ def test_the_kernel(tmp_path: Path, cpuinfo: str, crypto: str, used: bool | None
         ("7f /usr/lib/libc.so.6", "A=1\0", None),
     ],
 )
-def test_a_process(tmp_path: Path, maps: str, environ: str, used: bool | None) -> None:
-    (tmp_path / "maps").write_text(maps)
-    (tmp_path / "environ").write_text(environ)
-    (tmp_path / "exe").write_bytes(b"\x7fELF")
-    assert process_use(tmp_path, "daemon").used is used
+def test_a_process(maps: str, environ: str, used: bool | None) -> None:
+    node = node_with({"/proc/cpuinfo": X86, "/proc/7/maps": maps, "/proc/7/environ": environ})
+    assert process_use(node, DAEMON).used is used
 
 
-def test_a_go_program(tmp_path: Path) -> None:
-    (tmp_path / "exe").write_bytes(b"\x7fELF" + bytes(100) + b"\xff Go buildinf:" + bytes(9))
-    (tmp_path / "environ").write_text(f"{aes.GO}={aes.OFF[aes.GO]}\0")
-    assert process_use(tmp_path, "daemon").used is False
-    (tmp_path / "environ").write_text("")
-    assert process_use(tmp_path, "daemon").used is True
+def test_a_processor_without_the_instructions() -> None:
+    node = node_with({"/proc/cpuinfo": "flags : fpu\n", "/proc/7/maps": "/usr/lib/libcrypto.so.3"})
+    assert process_use(node, DAEMON).used is False
+
+
+def test_a_go_program() -> None:
+    masked = f"{aes.GO}={aes.OFF[aes.GO]}\0"
+    files = {"/proc/cpuinfo": X86, "/proc/7/maps": "", "/proc/7/environ": masked}
+    assert process_use(node_with(files, go=True), DAEMON).used is False
+    assert process_use(node_with({**files, "/proc/7/environ": ""}, go=True), DAEMON).used is True
 
 
 @pytest.mark.parametrize("asked", [True, False])
@@ -88,7 +109,7 @@ def test_other_than_asked_is_no_result(asked: bool) -> None:
 def test_a_variant_declares_the_cipher_of_its_data(word: str, cipher: DataCipher) -> None:
     vpn = driver(word)
     assert vpn.variant.cipher is cipher
-    assert aes_use(vpn).needed == (cipher is DataCipher.AES)
+    assert aes_use(vpn, planned(word).lab).needed == (cipher is DataCipher.AES)
 
 
 def test_every_variant_of_ours_declares_one() -> None:
@@ -102,14 +123,14 @@ def test_of_an_undeclared_cipher_nothing_is_known_whatever_its_name() -> None:
     class Undeclared:
         variant = Variant("aes-256", "AES", {"cipher": "AES"})
 
-    use = aes_use(cast("Vpn", Undeclared()))
+    use = aes_use(cast("Vpn", Undeclared()), planned("none").lab)
     assert use.used is None
     with pytest.raises(NotPossible, match="declares no cipher"):
         require_requested_aes(True, use)
 
 
 def test_another_cipher_fulfils_every_request() -> None:
-    use = aes_use(driver("wireguard/go"))
+    use = aes_use(driver("wireguard/go"), planned("none").lab)
     assert not use.needed
     for requested in (True, False, None):
         require_requested_aes(requested, use)

@@ -6,15 +6,14 @@ otherwise show only in the figures.
 
 from __future__ import annotations
 
-import mmap
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from culvert.errors import NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.cpu import aes
 from culvert.labs.node import Node
+from culvert.labs.process import Process
 from culvert.vpns.base import Vpn
 from culvert.vpns.variant import DataCipher, DataPath
 
@@ -23,9 +22,7 @@ _OPENSSL = "OpenSSL"
 _GO = "Go's library"
 _MASKED_BY = {_OPENSSL: aes.OPENSSL, _GO: aes.GO}
 _ACCELERATED = re.compile(r"aesni|vaes|aes-ce|aes.*avx")
-_GO_MARK = b"\xff Go buildinf:"
-_CPUINFO = Path("/proc/cpuinfo")
-_CRYPTO = Path("/proc/crypto")
+_CPUINFO, _CRYPTO = "/proc/cpuinfo", "/proc/crypto"
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,7 @@ class AesUse:
     """False: the cipher is none or another, so that instructions change nothing."""
 
 
-def aes_use(vpn: Vpn, lab: Lab | None = None, proc: Path = Path("/proc")) -> AesUse:
+def aes_use(vpn: Vpn, lab: Lab) -> AesUse:
     """The use of AES instructions by a tunnel that is up."""
     cipher = vpn.variant.cipher
     if cipher is None:
@@ -47,18 +44,11 @@ def aes_use(vpn: Vpn, lab: Lab | None = None, proc: Path = Path("/proc")) -> Aes
         return AesUse(None, "unknown: the driver declares no cipher", remedy)
     if cipher is not DataCipher.AES:
         return AesUse(False, f"not used: the cipher is {cipher}", needed=False)
-    if lab is not None and lab.real_links:
-        found = _used_there(vpn, lab)
-    elif vpn.data_path is DataPath.KERNEL:
-        return kernel_use()
-    elif aes.has_instructions() is False:
-        return AesUse(False, "not used: the processor has none")
+    if vpn.data_path is DataPath.KERNEL:
+        found = [kernel_use(node) for node in (lab.a, lab.b)]
     else:
-        found = [
-            process_use(proc / str(process.pid), process.name)
-            for processes in vpn.processes.values()
-            for process in processes
-        ]
+        running = vpn.processes.items()
+        found = [process_use(lab.nodes[name], each) for name, all_ in running for each in all_]
     if not found:
         return AesUse(None, "unknown: the VPN has no process")
     doubtful = [one for one in found if one.used is not False]
@@ -72,37 +62,9 @@ def require_requested_aes(requested: bool | None, use: AesUse) -> None:
         raise NotPossible(f"aes = {wanted}", f"AES instructions: {use.how}", use.remedy)
 
 
-def _used_there(vpn: Vpn, lab: Lab) -> list[AesUse]:
-    """The same of each node that is another machine."""
-    found = []
-    for name, processes in vpn.processes.items():
-        node = lab.nodes[name]
-        if vpn.data_path is DataPath.KERNEL:
-            found.append(_kernels(*(_file_there(node, str(path)) for path in (_CPUINFO, _CRYPTO))))
-            continue
-        for process in processes:
-            place = f"/proc/{process.pid}"
-            maps, environ = (_file_there(node, f"{place}/{file}") for file in ("maps", "environ"))
-            mark = ["grep", "-qa", "Go buildinf:", f"{place}/exe"]
-            go = "libcrypto" not in maps and node.run(mark, check=False).returncode == 0
-            found.append(_by_library(maps, environ, go, process.name))
-    return found
-
-
-def _file_there(node: Node, path: str) -> str:
-    try:
-        return node.read(path).decode(errors="replace")
-    except OSError:
-        return ""
-
-
-def kernel_use(cpuinfo: Path = _CPUINFO, crypto: Path = _CRYPTO) -> AesUse:
-    """The kernel's use, from the registered cipher drivers."""
-    return _kernels(_text(cpuinfo), _text(crypto))
-
-
-def _kernels(text: str, crypto: str) -> AesUse:
-    """From the content of /proc/cpuinfo and /proc/crypto."""
+def kernel_use(node: Node) -> AesUse:
+    """The use by a node's kernel, from the registered cipher drivers."""
+    text, crypto = _text(node, _CPUINFO), _text(node, _CRYPTO)
     drivers = re.findall(r"^driver\s*:\s*(\S+)", crypto, re.MULTILINE)
     fast = [driver for driver in drivers if _ACCELERATED.search(driver)]
     if fast:
@@ -114,14 +76,14 @@ def _kernels(text: str, crypto: str) -> AesUse:
     return AesUse(False, "not used: no module with them is loaded", "modprobe aesni_intel")
 
 
-def process_use(process: Path, name: str) -> AesUse:
-    """The use by a process (its directory in /proc), from its libraries and its environment."""
-    maps = _text(process / "maps")
-    is_go = "libcrypto" not in maps and _is_go(process / "exe")
-    return _by_library(maps, _text(process / "environ"), is_go, name)
-
-
-def _by_library(maps: str, environ: str, is_go: bool, name: str) -> AesUse:
+def process_use(node: Node, process: Process) -> AesUse:
+    """The use by a process, from its libraries and its environment."""
+    if aes.lists_instructions(_text(node, _CPUINFO)) is False:
+        return AesUse(False, "not used: the processor has none")
+    place, name = f"/proc/{process.pid}", process.name
+    maps, environ = _text(node, f"{place}/maps"), _text(node, f"{place}/environ")
+    mark = ["grep", "-qa", "Go buildinf:", f"{place}/exe"]
+    is_go = "libcrypto" not in maps and node.run(mark, check=False).returncode == 0
     if "libstrongswan-aesni" in maps:
         remedy = "no variable switches it off: leave this VPN out of the condition"
         return AesUse(True, "used: strongSwan's plugin aesni", remedy)
@@ -136,19 +98,8 @@ def _by_library(maps: str, environ: str, is_go: bool, name: str) -> AesUse:
     return AesUse(True, f"used: {library}", "report this: the variable is not set")
 
 
-def _is_go(program: Path) -> bool:
+def _text(node: Node, path: str) -> str:
     try:
-        with (
-            program.open("rb") as file,
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
-        ):
-            return content.find(_GO_MARK) >= 0
-    except (OSError, ValueError):
-        return False
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace")
+        return node.read(path).decode(errors="replace")
     except OSError:
         return ""
