@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.features.cell import UNKNOWN, Answer, Cell, Standing
 from culvert.features.criteria import MEANINGS, PARTS, Criterion
 from culvert.features.framework import Driven, Row, derived, framework
-from culvert.features.known import Known, known
+from culvert.features.known import UNKNOWN, Answer, Cell, Known, Standing, known
 from culvert.features.record import Record
 
 YES = Cell(Standing.DOCUMENTED, Answer.YES, "a document")

@@ -14,7 +14,7 @@ from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import PAIR, LabSpec
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
-from culvert.vpns.contract import Rule, check, outside, smallest_topology
+from culvert.vpns.contract import Rule, check, observe, smallest_topology
 from culvert.vpns.registry import VpnId
 from tests.here import HERE
 
@@ -128,7 +128,7 @@ def test_a_wire_is_the_witness_of_the_contract(text: str, monkeypatch: pytest.Mo
     if lacks := make().missing(HERE):
         pytest.skip(f"{text} is not installed: {lacks[0].what}: {lacks[0].remedy}")
     # nothing captures on the nodes
-    monkeypatch.delattr(outside, "_Capture")
+    monkeypatch.delattr(observe, "_Capture")
     assert check(make, lab_of(LinkSpec(kind="wire"), smallest_topology(make()))) == []
 
 

@@ -61,6 +61,10 @@ class SilentAfterACrash(Pretender):
 
 
 class LengthInWords(Pretender):
+    @property
+    def inner_mtu(self) -> int:
+        return 1450
+
     def outer_length(self, inner_length: int) -> int | None:
         return f"{inner_length} + 50"  # type: ignore[return-value]
 

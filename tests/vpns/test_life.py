@@ -17,8 +17,7 @@ from culvert.run.trials.stage import before
 from culvert.trial.session import Session
 from culvert.vpns.abilities import dropping, rekeying, resuming
 from culvert.vpns.base import Vpn
-from culvert.vpns.contract.observe import pings_answered
-from culvert.vpns.contract.outside import captured_on
+from culvert.vpns.contract.observe import captured_on, pings_answered
 
 from ..conftest import LabFactory
 from .tunnels import PINGS, answered, bring_up, driver, skip_reason

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from culvert.errors import VpnError
 from culvert.vpns.abilities import OPEN, Permit, Policy, Protocol
+from culvert.vpns.netbird.daemon import PeerPath, Status
 from culvert.vpns.netbird.packet import carried, direct
-from culvert.vpns.netbird.policy import Rules
-from culvert.vpns.netbird.server import Account, configuration, relay_environment, url_of
-from culvert.vpns.netbird.status import PeerPath, Status
+from culvert.vpns.netbird.server import Account, Rules, configuration, relay_environment, url_of
 from culvert.vpns.netbird.variants import LEGACY, Ports
 
 from .fake_node import Runs, node_that_prints

@@ -21,8 +21,7 @@ from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh
 from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
-from culvert.vpns.contract.observe import pings_answered
-from culvert.vpns.contract.outside import captured_on
+from culvert.vpns.contract.observe import captured_on, pings_answered
 from culvert.vpns.lifecycle import bring_up
 from culvert.vpns.outer import OuterPacket
 from culvert.vpns.variant import DataPath

@@ -9,8 +9,7 @@ from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
 from culvert.vpns import lifecycle, registry
 from culvert.vpns.base import Vpn
-from culvert.vpns.contract.observe import pings_answered
-from culvert.vpns.contract.outside import captured_on
+from culvert.vpns.contract.observe import captured_on, pings_answered
 from culvert.vpns.outer import OuterPacket
 from tests.here import HERE
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from culvert.features.cell import UNKNOWN, Answer, Cell, Standing
 from culvert.features.criteria import PARTS, Criterion
-from culvert.features.known import Known
+from culvert.features.known import UNKNOWN, Answer, Cell, Known, Standing
 from culvert.features.record import Record
 
 

@@ -10,9 +10,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from culvert.features.cell import Answer, Cell, Standing
 from culvert.features.criteria import MEANINGS, Criterion
 from culvert.features.framework import Row
+from culvert.features.known import Answer, Cell, Standing
 
 DIFFERS = "\u2260"
 _MARK = {Answer.YES: "\u2713", Answer.NO: "\u2717"}

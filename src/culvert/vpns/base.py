@@ -23,7 +23,7 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from ipaddress import IPv4Interface, IPv4Network, IPv6Interface
+from ipaddress import IPv4Interface, IPv6Interface
 from typing import ClassVar, TypeVar
 
 from culvert.errors import NotPossible
@@ -78,8 +78,6 @@ class Vpn(ABC):
     """Numbers of routing tables that its programs use; they are not configurable."""
     firewall_tables: ClassVar[frozenset[str]] = frozenset()
     """Names of tables of nftables that its programs create, of families ip and ip6."""
-    fixed_range: ClassVar[IPv4Network | None] = None
-    """Of the members' addresses, if it is not the lab's network for tunnels."""
     rekey_deadline_s: ClassVar[float] = 10.0
     """Longest duration of rekey(): with some VPNs it waits until they renew their keys
     themselves."""

@@ -12,7 +12,7 @@ from rich.text import Text
 from culvert.errors import CulvertError
 from culvert.labs.host import Host
 from culvert.vpns import registry
-from culvert.vpns.contract.place import place_of
+from culvert.vpns.contract.findings import place_of
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ relay.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from ipaddress import IPv4Interface
 from typing import ClassVar
 
@@ -73,6 +74,16 @@ class MeshVpn(TunDevice):
             process,
             f"{path} is {self.route(path)}",
             evidence=lambda: f"it is {self._route_or_none(path) or 'not connected'}",
+        )
+
+    def await_new_keys(self, source: Node, handshake: Callable[[], object]) -> None:
+        """Return when the last handshake of a node is another one; raises VpnError."""
+        before = handshake()
+        self.await_fact(
+            lambda: handshake() != before,
+            self.processes[source.name][-1],
+            f"node {source.name} renewed its keys",
+            deadline_s=self.rekey_deadline_s,
         )
 
     def route(self, path: Path) -> Route:

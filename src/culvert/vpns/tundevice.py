@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from ipaddress import IPv4Interface, IPv4Network
 from socket import IPPROTO_UDP
 from typing import ClassVar, Self
 
 from culvert.errors import NotPossible
+from culvert.labs import iproute
 from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
@@ -48,6 +50,8 @@ class TunDevice(Vpn):
     """Arguments with which the first program prints its version in the first line."""
     overhead: ClassVar[int] = 0
     """Outer less inner IP packet, in bytes, if it is constant."""
+    fixed_range: ClassVar[IPv4Network | None] = None
+    """Of the members' addresses, if it is not the lab's network for tunnels."""
     kernel_kind: ClassVar[str] = ""
     """How the kind of the kernel's own device begins, for a VPN that can have one."""
 
@@ -80,6 +84,12 @@ class TunDevice(Vpn):
         return Missing.to_install(program, self.id)
 
     # -- its life ----------------------------------------------------------------------------------
+
+    def prepare(self, lab: Lab) -> None:
+        """Also refuse a range that a member's interfaces have already."""
+        super().prepare(lab)
+        for member in lab.members:
+            refuse_taken(self.id, member, self.fixed_range or lab.tunnels)
 
     def choose(self, lab: Lab) -> None:
         """Both the device and the port."""
@@ -139,3 +149,19 @@ class TunDevice(Vpn):
     def outer_length(self, inner_length: int) -> int | None:
         """With the constant overhead."""
         return inner_length + self.overhead
+
+
+def refuse_taken(vpn: str, node: Node, network: IPv4Network) -> None:
+    """Raise NotPossible if an interface of a node has an address in a range that a VPN is about to
+    use there."""
+    ip = node.require("ip", "install iproute2")
+    shown = node.run([ip, "-j", "-4", "address", "show"]).stdout
+    for link in iproute.entries(shown, node.name):
+        for each in link.get("addr_info", ()):
+            address = IPv4Interface(f"{each['local']}/{each['prefixlen']}")
+            if address.ip in network or address.network.overlaps(network):
+                raise NotPossible(
+                    f"{vpn} on node {node.name}",
+                    f"its addresses are of {network}, and {link['ifname']} there has {address}",
+                    f"stop what uses {link['ifname']}, or give it other addresses",
+                )

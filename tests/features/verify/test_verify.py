@@ -6,8 +6,7 @@ import pytest
 
 from culvert.features.record import Record
 from culvert.features.verify import life
-from culvert.features.verify.base import FeatureTest, Finding
-from culvert.features.verify.bench import SHORT, Bench, Undecided
+from culvert.features.verify.bench import SHORT, Bench, FeatureTest, Finding, Undecided
 from culvert.features.verify.ipv6 import PingOverIpv6, TunnelOverIpv6
 from culvert.features.verify.life import (
     NewKeys,

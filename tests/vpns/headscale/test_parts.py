@@ -16,10 +16,9 @@ from typing import cast
 import pytest
 from cryptography import x509
 
-from culvert.errors import VpnError
+from culvert.errors import NotPossible, VpnError
 from culvert.labs.host import Completed
 from culvert.labs.node import Node
-from culvert.run.trials.traps import footprint
 from culvert.topology.plan import Attachment
 from culvert.vpns.abilities import OPEN, Permit, Policy, Protocol
 from culvert.vpns.headscale import control, packet, relay
@@ -28,8 +27,8 @@ from culvert.vpns.headscale.local_api import LocalApi
 from culvert.vpns.headscale.relay import Relay
 from culvert.vpns.headscale.variants import Ports
 from culvert.vpns.outer import OuterPacket
+from culvert.vpns.tundevice import refuse_taken
 from culvert.vpns.variant import RouteCount
-from tests.vpns.tunnels import planned
 
 ADDRESSES = {"a": IPv4Address("100.64.0.1"), "b": IPv4Address("100.64.0.2")}
 STATUS = {
@@ -279,11 +278,27 @@ def test_a_request_that_tailscaled_refuses_is_named(tmp_path: Path) -> None:
         LocalApi(fake(node), "").want(running=False)
 
 
-def test_the_addresses_that_clients_insist_on_are_checked_on_hosts() -> None:
-    vpn = planned("headscale/direct")
-    assert footprint(vpn, vpn.lab).networks == (control.ADDRESSES,)
-    other = planned("nebula/aes")
-    assert footprint(other, other.lab).networks == (other.lab.tunnels,)
+def shown(*addresses: str) -> str:
+    infos = [
+        {"local": text.partition("/")[0], "prefixlen": int(text.partition("/")[2])}
+        for text in addresses
+    ]
+    return json.dumps([{"ifname": "vpn1", "addr_info": infos}])
+
+
+@pytest.mark.parametrize("address", ["100.64.0.9/32", "100.100.1.1/24", "100.0.0.1/8"])
+def test_addresses_that_another_vpn_uses_are_refused(tmp_path: Path, address: str) -> None:
+    with pytest.raises(NotPossible, match=f"vpn1 there has {address}") as caught:
+        refuse_taken("x", fake(FakeNode(tmp_path, shown(address))), control.ADDRESSES)
+    assert "vpn1" in caught.value.remedy
+
+
+def test_other_addresses_are_not_refused(tmp_path: Path) -> None:
+    others = ("127.0.0.1/8", "198.18.0.1/24", "10.0.0.1/8")
+    refuse_taken("x", fake(FakeNode(tmp_path, shown(*others))), control.ADDRESSES)
+    one_more = FakeNode(tmp_path, shown(*others, "100.64.0.9/32"))
+    with pytest.raises(NotPossible, match="vpn1 there has 100"):
+        refuse_taken("x", fake(one_more), control.ADDRESSES)
 
 
 def outer(protocol: int, port: int, payload: bytes) -> OuterPacket:

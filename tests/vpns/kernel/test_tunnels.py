@@ -17,8 +17,7 @@ from culvert.topology.spec import LabSpec
 from culvert.vpns.abilities import dropping, rekeying, resuming
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract import check
-from culvert.vpns.contract.observe import PINGS, node_state, pings_of
-from culvert.vpns.contract.outside import captured_on
+from culvert.vpns.contract.observe import PINGS, captured_on, node_state, pings_of
 from culvert.vpns.ipsec.transforms import TRANSFORMS
 from culvert.vpns.openvpn.driver import OpenVpn
 from culvert.vpns.outer import OuterPacket

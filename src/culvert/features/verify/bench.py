@@ -1,14 +1,16 @@
-"""What a test of a feature works with: fresh labs for one VPN, and measurements on them."""
+"""A test of a feature, and what it works with: fresh labs for one VPN, and measurements on them."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from culvert.errors import CulvertError
+from culvert.features.criteria import Criterion
 from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.acl.acl import Acl
@@ -106,18 +108,13 @@ class Bench:
     @cached_property
     def policies(self) -> TrialFinding:
         """``acl`` between two members without NATs."""
-        return self.measured(Acl(), {}, LabSpec(topology=mesh(2)))
-
-    def measured(
-        self, measurement: Measurement[Any], parameters: dict[str, Any], spec: LabSpec
-    ) -> TrialFinding:
-        """One trial, proved as in a run."""
-        return _executed(self.make(), measurement, parameters, spec)
+        return _executed(self.make(), Acl(), {}, LabSpec(topology=mesh(2)))
 
 
 def _executed(
     vpn: Vpn, measurement: Measurement[Any], parameters: dict[str, Any], spec: LabSpec
 ) -> TrialFinding:
+    """One trial, proved as in a run."""
     parsed = measurement.Parameters.model_validate(parameters)
     return Execution(vpn, spec, measurement, parsed, Tunnels(_namespaces)).execute()
 
@@ -163,3 +160,23 @@ def figures(finding: TrialFinding) -> dict[str, float]:
     if finding.status is not Status.OK:
         raise Undecided(f"{finding.status}: {finding.reason}")
     return {metric.name: metric.value for metric in finding.outcome.metrics if not metric.labels}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Whether the criterion holds; None: the test could not decide it. ``detail`` says why."""
+
+    holds: bool | None
+    detail: str
+
+
+class FeatureTest(ABC):
+    """One test: its name in records, its criterion, and what it does, for the documentation."""
+
+    name: ClassVar[str]
+    criterion: ClassVar[Criterion]
+    text: ClassVar[str]
+
+    @abstractmethod
+    def run(self, bench: Bench) -> Finding:
+        """Decide it. A CulvertError means that it could not be decided."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 from culvert.features.criteria import Criterion
-from culvert.features.verify.base import FeatureTest, Finding
-from culvert.features.verify.bench import Bench, Undecided, carries, crossing
+from culvert.features.verify.bench import Bench, FeatureTest, Finding, Undecided, carries, crossing
 from culvert.labs.node import Node
 from culvert.topology.ip import IpVersion
 from culvert.topology.shapes import CORE

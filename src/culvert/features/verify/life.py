@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from culvert.features.criteria import Criterion
-from culvert.features.verify.base import FeatureTest, Finding
 from culvert.features.verify.bench import (
     Bench,
+    FeatureTest,
+    Finding,
     Undecided,
     carries,
     crossing,

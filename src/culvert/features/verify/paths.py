@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 from culvert.features.criteria import Criterion
-from culvert.features.verify.base import FeatureTest, Finding
-from culvert.features.verify.bench import Bench, Undecided, figures, require_direct
+from culvert.features.verify.bench import (
+    Bench,
+    FeatureTest,
+    Finding,
+    Undecided,
+    figures,
+    require_direct,
+)
 from culvert.topology.graph import Path
 from culvert.topology.nat import Access
 from culvert.vpns.contract.observe import pings_answered

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from culvert.features.criteria import Criterion
-from culvert.features.verify.base import FeatureTest, Finding
-from culvert.features.verify.bench import Bench, figures
+from culvert.features.verify.bench import Bench, FeatureTest, Finding, figures
 from culvert.vpns.abilities import Protocol
 
 _PORTS = (Protocol.TCP, Protocol.UDP)

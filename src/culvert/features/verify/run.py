@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 
 from culvert.errors import CulvertError, NotPossible
 from culvert.features.record import Record
-from culvert.features.verify.base import FeatureTest, Finding
-from culvert.features.verify.bench import Bench, MakeVpn, Undecided
+from culvert.features.verify.bench import Bench, FeatureTest, Finding, MakeVpn, Undecided
 from culvert.features.verify.ipv6 import PingOverIpv6, TunnelOverIpv6
 from culvert.features.verify.life import (
     NewKeys,

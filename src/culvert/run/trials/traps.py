@@ -29,8 +29,7 @@ def footprint(vpn: Vpn, lab: Lab) -> Footprint:
     for flow in _flows(vpn.outer_flow):
         ports[flow.protocol] |= flow.ports
     kept = {protocol: frozenset(numbers) for protocol, numbers in ports.items()}
-    networks = (vpn.fixed_range or lab.tunnels,)
-    return Footprint(devices, kept, networks, vpn.tables, vpn.firewall_tables)
+    return Footprint(devices, kept, (lab.tunnels,), vpn.tables, vpn.firewall_tables)
 
 
 def _flows(flow: OuterFlow) -> Iterator[OuterFlow]:

@@ -19,8 +19,7 @@ from culvert.vpns.base import Vpn
 from culvert.vpns.contract.findings import Findings
 from culvert.vpns.contract.leaks import witnessed
 from culvert.vpns.contract.life import Life
-from culvert.vpns.contract.observe import node_state
-from culvert.vpns.contract.outside import outside
+from culvert.vpns.contract.observe import node_state, outside
 from culvert.vpns.contract.rules import Report, Rule, Violation
 from culvert.vpns.contract.story import Story
 from culvert.vpns.registry import contract_faults

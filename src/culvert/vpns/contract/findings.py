@@ -1,14 +1,20 @@
-"""What a check finds: rules that are broken, with step, place and logs, and rules that hold."""
+"""What a check finds: rules that are broken, with the step, the line of the driver to look at and
+logs, and rules that hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+import sys
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from culvert.errors import CulvertError
-from culvert.vpns.contract.place import definition, place_of
 from culvert.vpns.contract.rules import Report, Rule, Violation
 from culvert.vpns.contract.story import Story
+
+_CONTRACT = Path(__file__).parent
 
 
 class Findings:
@@ -52,3 +58,59 @@ class Findings:
             self.breaks(rule, f"raised {name} instead of a CulvertError: {error}", place=place)
         else:
             self.looked_at.add(rule)
+
+
+def place_of(error: BaseException, cls: type, methods: Iterable[str] = ()) -> str:
+    """The innermost line of the driver that an exception passed through; without one, where the
+    driver defines the methods of the step, and the line that raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    folders = {path.parent for path in map(_file, _own(cls)) if path is not None}
+    for frame in reversed(frames):
+        path = Path(frame.filename)
+        inside = any(path.is_relative_to(folder) for folder in folders)
+        if inside and not path.is_relative_to(_CONTRACT):
+            return f"{path}:{frame.lineno}, in {frame.name}()"
+    raised = [f"raised at {frame.filename}:{frame.lineno}" for frame in frames[-1:]]
+    return "; ".join([*filter(None, [definition(cls, *methods)]), *raised])
+
+
+def definition(cls: type, *methods: str) -> str:
+    """Where a driver defines the methods; if it inherits all of them from Culvert, its class."""
+    found = [
+        f"{_line(owner, vars(owner)[name])}, {name}"
+        for name in dict.fromkeys(methods)
+        for owner in _own(cls)
+        if name in vars(owner)
+    ]
+    if found or not methods:
+        return "; ".join(found)
+    return f"{_line(cls, cls)}, class {cls.__name__} (inherits {', '.join(methods)})"
+
+
+def _own(cls: type) -> Sequence[type]:
+    """The driver's class, and those above it that are neither Culvert's nor Python's."""
+    foreign = {"culvert", *sys.stdlib_module_names}
+    return [
+        cls,
+        *(each for each in cls.__mro__[1:] if each.__module__.split(".")[0] not in foreign),
+    ]
+
+
+def _line(owner: type, found: object) -> str:
+    while (inner := getattr(found, "fget", None) or getattr(found, "__func__", None)) is not None:
+        found = inner
+    for each in (found, owner):
+        if inspect.isfunction(each) or inspect.isclass(each):
+            try:
+                _, line = inspect.getsourcelines(each)
+            except (OSError, TypeError):  # made without a file
+                continue
+            return f"{inspect.getsourcefile(each)}:{line}"
+    return owner.__module__
+
+
+def _file(cls: type) -> Path | None:
+    try:
+        return Path(inspect.getfile(cls))
+    except (OSError, TypeError):
+        return None

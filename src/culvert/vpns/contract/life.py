@@ -14,8 +14,7 @@ from culvert.vpns.abilities import dropping, resuming
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract.findings import Findings
 from culvert.vpns.contract.leaks import LeakWitness
-from culvert.vpns.contract.observe import PINGS, NodeState, node_state, pings_of
-from culvert.vpns.contract.outside import UnderlayLook
+from culvert.vpns.contract.observe import PINGS, NodeState, UnderlayLook, node_state, pings_of
 from culvert.vpns.contract.rules import Rule
 from culvert.vpns.lifecycle import bring_up
 from culvert.vpns.outer import OuterPacket, largest_inner

@@ -127,7 +127,7 @@ class Headscale(AssigningMeshVpn):
         """Wait until WireGuard renews its keys: 120 s after the last handshake, when the source
         sends."""
         source, target = self._ends(path)
-        source.wait_for_rekey(target)
+        self.await_new_keys(source.node, lambda: source.api.last_handshake(target.address))
 
     def apply_policy(self, policy: Policy) -> None:
         """Replace Headscale's policy and send it SIGHUP, on which it reads and distributes it."""

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-from http.client import HTTPConnection, HTTPException
 from ipaddress import IPv4Address
-from socket import socket
 from typing import Any
 
 from culvert.vpns.authoring import Node, RouteCount, VpnError
+from culvert.vpns.parts.http import exchange
 
 _HOST = "local-tailscaled.sock"
 _PREFIX = "/localapi/v0"
@@ -149,32 +148,16 @@ class LocalApi:
             ) from error
 
     def _request(self, method: str, path: str, body: str | None = None) -> str:
-        connection = _Connection(lambda: self._node.dial(self._path))
+        dialled, where = self._node.dial(self._path), f"tailscaled on node {self._node.name}"
         try:
-            connection.request(method, _PREFIX + path, body)
-            answer = connection.getresponse()
-            text = answer.read().decode(errors="replace")
-        except HTTPException as error:
-            raise ConnectionError(f"tailscaled on node {self._node.name}: {error!r}") from error
-        finally:
-            connection.close()
-        if answer.status >= HTTPStatus.BAD_REQUEST:
-            raise VpnError(
-                f"tailscaled on node {self._node.name}",
-                f"refused {method} {path}: {text.strip()}",
-                "see its log",
+            status, text = exchange(
+                dialled, method, _PREFIX + path, body, host=_HOST, deadline_s=_TIMEOUT_S
             )
+        except OSError as error:
+            raise ConnectionError(f"{where}: {error}") from error
+        if status >= HTTPStatus.BAD_REQUEST:
+            raise VpnError(where, f"refused {method} {path}: {text.strip()}", "see its log")
         return text
-
-
-class _Connection(HTTPConnection):
-    def __init__(self, dial: Callable[[], socket]) -> None:
-        super().__init__(_HOST, timeout=_TIMEOUT_S)
-        self._dial = dial
-
-    def connect(self) -> None:
-        self.sock = self._dial()
-        self.sock.settimeout(_TIMEOUT_S)
 
 
 def _v4(member: Mapping[str, Any]) -> tuple[IPv4Address, ...]:

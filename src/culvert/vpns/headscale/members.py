@@ -93,15 +93,6 @@ class Member:
             why = f"{error.why}; {self._evidence()}"
             raise VpnError(error.what, why, error.remedy) from error
 
-    def wait_for_rekey(self, other: Member) -> None:
-        """Return when the time of the last handshake has changed."""
-        before = self.api.last_handshake(other.address)
-        self._wait(
-            lambda: self.api.last_handshake(other.address) != before,
-            f"renewed its keys with node {other.node.name}",
-            deadline_s=self.vpn.rekey_deadline_s,
-        )
-
     def _start(self, *, relayed: bool, plain: bool) -> None:
         """``relayed``: no packet is sent direct; ``plain``: DERP over HTTP
         without TLS."""

@@ -26,9 +26,8 @@ from culvert.vpns.authoring import (
 )
 from culvert.vpns.nebula import certificates, console, settings
 from culvert.vpns.nebula import packet as outer
-from culvert.vpns.nebula.settings import CONFIG, DEVICE, PORT, PROGRAM, Mesh, Server
-from culvert.vpns.nebula.state import Consoles
-from culvert.vpns.nebula.variants import CIPHERS, OPTIONS, VARIANTS, chosen
+from culvert.vpns.nebula.console import Consoles
+from culvert.vpns.nebula.settings import CONFIG, PROGRAM, Mesh, Server, chosen
 
 _MTU = 1300
 """Of the device, by default (tun.mtu)."""
@@ -41,16 +40,15 @@ class Nebula(MeshVpn):
 
     name = "nebula"
     summary = "Nebula (Noise, certificates), a mesh in user space, direct or by a relay"
-    variants = VARIANTS
-    options = OPTIONS
+    variants = settings.VARIANTS
+    options = settings.OPTIONS
     role = "nebula"
     programs = (PROGRAM, certificates.PROGRAM, console.CLIENT)
     server_capabilities = None
     direct = frozenset({"aes", "chacha"})
     poll_s = 0.0002
     """Its log and its console answer at once."""
-    device = DEVICE
-    port = PORT
+    device, port = settings.DEVICE, settings.PORT
     messages = outer.MESSAGES
     up_deadline_s = 30.0
     on_demand = True
@@ -71,7 +69,7 @@ class Nebula(MeshVpn):
 
     def choose(self, lab: Lab) -> None:
         """The device, the port, and that of the consoles."""
-        self.device, self.port = lab.free_device(DEVICE), lab.free_port(PORT)
+        self.device, self.port = lab.free_device(self.device), lab.free_port(self.port)
         self._consoles = Consoles(lab.free_port(console.PORT))
 
     def configure(self) -> None:
@@ -79,7 +77,7 @@ class Nebula(MeshVpn):
         servers = self.lab.of_role(*SERVERS)
         mesh = Mesh(
             [Server(each.role, self.inner(each).ip, underlay_address(each)) for each in servers],
-            CIPHERS[self.variant.cipher],
+            settings.CIPHERS[self.variant.cipher],
             mtu=min(_MTU, self.lab.spec.mtu - (self.outer_length(0) or 0)),
             only_relayed=not self.claims_direct,
             device=self.device,

@@ -1,20 +1,33 @@
-"""Nebula's configuration of a node, and its rules; JSON is YAML (examples/config.yml in the
-source)."""
+"""Nebula's variants, options, configuration of a node, and its rules; JSON is YAML
+(examples/config.yml in the source).
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
-from typing import Any
+from typing import Any, Final
 
+from culvert.errors import UsageError
 from culvert.topology.graph import SERVERS
 from culvert.topology.ip import Address
-from culvert.vpns.authoring import Node, Policy, Role, Vpn, endpoint, hang_up, underlay_address
+from culvert.vpns.authoring import (
+    DataCipher,
+    Node,
+    Policy,
+    Role,
+    Variant,
+    Vpn,
+    endpoint,
+    hang_up,
+    kept_relayed,
+    underlay_address,
+)
 from culvert.vpns.nebula import console
 from culvert.vpns.nebula.certificates import AUTHORITY, CERTIFICATE, KEY
-from culvert.vpns.nebula.state import Consoles
+from culvert.vpns.nebula.console import Consoles
 
 PROGRAM = "nebula"
 PORT = 4242
@@ -119,3 +132,39 @@ def inbound(vpn: Vpn, node: Node, policy: Policy) -> Sequence[dict[str, str]]:
         for permit in policy.permits
         if permit.target == node.name
     ]
+
+
+RELAY: Final = "relay"
+FALLBACK: Final = "fallback"
+CIPHERS: Mapping[DataCipher | None, str] = {
+    DataCipher.AES: "aes",
+    DataCipher.CHACHA20: "chachapoly",
+}
+"""The values of the setting ``cipher``, which is the same on all nodes."""
+
+_FACTS = {"key exchange": "Noise IX, X25519, certificates by Ed25519", "transport": f"UDP {PORT}"}
+_AES = {**_FACTS, "cipher": "AES-256-GCM"}
+_CHACHA = {**_FACTS, "cipher": "ChaCha20-Poly1305"}
+_ONLY_RELAYED = kept_relayed("lighthouse.remote_allow_list (only the servers' addresses)")
+_AT_HAND = {"relay": "at hand, used while no direct path works (relay.relays)"}
+_DIRECT, _RELAYED = (Role.CONTROL,), (Role.CONTROL, Role.RELAY)
+
+VARIANTS: tuple[Variant, ...] = (
+    Variant("aes", "direct, AES-GCM", _AES, DataCipher.AES, needs=_DIRECT),
+    Variant("chacha", "direct, ChaCha20-Poly1305", _CHACHA, DataCipher.CHACHA20, needs=_DIRECT),
+    Variant(
+        RELAY, "by a relay, AES-GCM", {**_AES, **_ONLY_RELAYED}, DataCipher.AES, needs=_RELAYED
+    ),
+)
+OPTIONS: Mapping[str, str] = {FALLBACK: "with a relay, used while the direct path fails"}
+
+
+def chosen(variant: Variant, options: frozenset[str]) -> Variant:
+    """The variant with options; raises UsageError if it cannot have them."""
+    if FALLBACK not in options:
+        return variant
+    if variant.name == RELAY:
+        raise UsageError(
+            f"nebula/{RELAY}+{FALLBACK}", "never has a direct path", f"use nebula/aes+{FALLBACK}"
+        )
+    return replace(variant, facts={**variant.facts, **_AT_HAND}, needs=_RELAYED)

@@ -33,10 +33,8 @@ from culvert.vpns.authoring import (
 from culvert.vpns.netbird import daemon
 from culvert.vpns.netbird import packet as outer
 from culvert.vpns.netbird import server as control_server
-from culvert.vpns.netbird.daemon import Daemon
-from culvert.vpns.netbird.policy import Rules
-from culvert.vpns.netbird.server import Account
-from culvert.vpns.netbird.status import PeerPath
+from culvert.vpns.netbird.daemon import Daemon, PeerPath
+from culvert.vpns.netbird.server import Account, Rules
 from culvert.vpns.netbird.variants import MTU, VARIANTS, Ports
 from culvert.vpns.parts.http import answers
 from culvert.vpns.wireguard import packet as wire
@@ -152,13 +150,7 @@ class NetBird(AssigningMeshVpn):
         """Wait until WireGuard renews its keys, 120 s after the last handshake."""
         source, target = self.lab.ends(path)
         its, address = self._daemon(source), self.inner(target).ip
-        before = its.status().handshake(address)
-        self.await_fact(
-            lambda: its.status().handshake(address) != before,
-            self.processes[source.name][-1],
-            f"node {source.name} renewed its keys",
-            deadline_s=self.rekey_deadline_s,
-        )
+        self.await_new_keys(source, lambda: its.status().handshake(address))
 
     def apply_policy(self, policy: Policy) -> None:
         """Replace the rules of the server's policy, which it distributes."""

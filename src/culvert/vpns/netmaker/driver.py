@@ -154,13 +154,7 @@ class Netmaker(LeavesTables):
     def rekey(self, path: Path) -> None:
         """Wait until WireGuard renews its keys, 120 s after the last handshake."""
         source, target = self.lab.ends(path)
-        before = self._last_handshake(source, target)
-        self.await_fact(
-            lambda: self._last_handshake(source, target) != before,
-            self.processes[source.name][-1],
-            f"node {source.name} renewed its keys",
-            deadline_s=self.rekey_deadline_s,
-        )
+        self.await_new_keys(source, lambda: self._last_handshake(source, target))
 
     def route_to(self, node: Node, peer: Node) -> Route:
         """Direct, once WireGuard had a handshake with it."""

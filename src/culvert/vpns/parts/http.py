@@ -7,7 +7,9 @@ input, because they hold secrets. A unix socket is dialled directly.
 from __future__ import annotations
 
 import json
+import socket as sockets
 from collections.abc import Mapping
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from typing import Any
 
@@ -64,22 +66,41 @@ def request_at_socket(
 
     Raises OSError if nothing listens, VpnError as ``request`` does.
     """
-    connection = HTTPConnection("localhost")
-    connection.sock = node.dial(socket)
-    where = f"{path} at {socket} on node {node.name}"
+    dialled, where = node.dial(socket), f"{path} at {socket} on node {node.name}"
     try:
-        connection.sock.settimeout(deadline_s)
-        content = {"Content-Type": "application/json"}
-        connection.request("POST", path, json.dumps(body), content)
-        response = connection.getresponse()
-        text = response.read().decode(errors="replace")
-    except (HTTPException, OSError) as error:
+        status, text = exchange(dialled, "POST", path, json.dumps(body), deadline_s=deadline_s)
+    except OSError as error:
         raise VpnError(where, f"no answer: {error}", _READ_THE_LOG) from error
+    if status >= HTTPStatus.BAD_REQUEST:
+        raise VpnError(where, text.strip()[:300] or str(status), _READ_THE_LOG)
+    return _decoded(where, text)
+
+
+def exchange(
+    dialled: sockets.socket,
+    method: str,
+    path: str,
+    body: str | None = None,
+    *,
+    host: str = "localhost",
+    deadline_s: float = _DEADLINE_S,
+) -> tuple[int, str]:
+    """Status and text of the answer to a request over a socket, which is closed then.
+
+    Raises OSError if there is no answer.
+    """
+    connection = HTTPConnection(host)
+    connection.sock = dialled
+    try:
+        dialled.settimeout(deadline_s)
+        headers = {} if body is None else {"Content-Type": "application/json"}
+        connection.request(method, path, body, headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode(errors="replace")
+    except HTTPException as error:
+        raise ConnectionError(repr(error)) from error
     finally:
         connection.close()
-    if response.status >= 400:
-        raise VpnError(where, text.strip()[:300] or str(response.status), _READ_THE_LOG)
-    return _decoded(where, text)
 
 
 def _quoted(text: str) -> str:
