@@ -38,12 +38,10 @@ class OpenVpn(TunDevice, TunnelVpn):
 
     name = "openvpn"
     summary = "OpenVPN 2, in user space or with its data channel in the kernel"
-    variants = VARIANTS
-    options = OPTIONS
+    variants, options = VARIANTS, OPTIONS
     role = "openvpn"
     capabilities = frozenset({Capability.NET_ADMIN})
-    device, port = DEVICE, PORT
-    kernel_kind = "ovpn"  # in tree ovpn, out of tree ovpn-dco
+    device, port, kernel_kind = DEVICE, PORT, "ovpn"  # in tree ovpn, out of tree ovpn-dco
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
