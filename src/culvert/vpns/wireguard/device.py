@@ -35,7 +35,11 @@ class Program:
     is configured at its socket in /run/wireguard.
 
     ``path`` is where it must be; ``but`` where one of the same name is another program;
-    ``offloads``: it takes and gives super-packets.
+    ``offloads``: it takes and gives super-packets; ``changes_peers``: a peer that it has can be
+    changed; ``reports_age``: as the time of the last handshake it reports how long ago that was;
+    ``pads_beyond_mtu``: its padding fills 16 bytes whatever the MTU; ``started``: its log has this
+    text when it may be queried, if that is later than the socket exists; ``keeps_port``: it can
+    end when its port is changed, so it gets it with its key.
     """
 
     name: str
@@ -44,6 +48,11 @@ class Program:
     path: str | None = None
     but: str | None = None
     offloads: bool = True
+    changes_peers: bool = True
+    reports_age: bool = False
+    pads_beyond_mtu: bool = False
+    started: str = ""
+    keeps_port: bool = False
 
     def find(self, host: Host) -> str | None:
         """Its path there; None if it is missing."""
@@ -78,6 +87,8 @@ class Program:
         )
         vpn.processes[node.name].append(process)
         control, what = ControlSocket(device), f"{self.name} on node {node.name} answered"
+        if self.started:
+            vpn.await_fact(lambda: self.started in process.log_text(), process, what)
         vpn.await_fact(lambda: control.state(node) is not None, process, what)
         return process
 
@@ -92,6 +103,22 @@ _QUIET = {"WG_PROCESS_FOREGROUND": "1"}
 """Otherwise it fills the log with advice."""
 CURRENT = Program("wireguard-go", environment=_QUIET, but=_DISTRIBUTIONS)
 """The distribution's must not be used for it: it is five times slower."""
+_STAYS = ("--foreground", "--disable-drop-privileges")
+BORINGTUN = Program(
+    "boringtun-cli",
+    _STAYS,
+    offloads=False,
+    changes_peers=False,
+    reports_age=True,
+)
+GOTATUN = Program(
+    "gotatun",
+    _STAYS,
+    offloads=False,
+    pads_beyond_mtu=True,
+    started="GotaTun started successfully",  # a query before can end it with a panic
+    keeps_port=True,
+)
 DISTRIBUTIONS = Program("wireguard-go", environment=_QUIET, path=_DISTRIBUTIONS, offloads=False)
 
 

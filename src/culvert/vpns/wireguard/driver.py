@@ -56,7 +56,8 @@ class WireGuard(Peers):
             self._implementation = KernelDevice(self)
             self.kernel_threads = ("kworker/.*",)  # a worker has the name of its last work
         else:
-            self._implementation = ProgramDevice(self, PROGRAMS.get(variant.name, CURRENT))
+            self._program = PROGRAMS.get(variant.name, CURRENT)
+            self._implementation = ProgramDevice(self, self._program)
         self._forwarding = Forwarding()
 
     # -- requirements ------------------------------------------------------------------------------
@@ -66,7 +67,7 @@ class WireGuard(Peers):
         missing = self._implementation.missing(host)
         if NO_OFFLOADS not in self.chosen:
             return missing
-        if not PROGRAMS.get(self.variant.name, CURRENT).offloads:
+        if not self._program.offloads:
             what = "segmentation offload (this version has none)"
             missing.append(Missing(what, f"leave +{NO_OFFLOADS} out"))
         if host.find("ethtool") is None:
@@ -101,8 +102,9 @@ class WireGuard(Peers):
         """Start it; ready when its socket is bound to the port."""
         process = self._implementation.create(target)
         peers = [pair for peer in self.peers(target) for pair in self._as_peer(peer)]
-        self.control.configure(target, [self._keys.private(target.name), *peers])
-        self.set_up_device(target)
+        self.set_up_device(target)  # first: GotaTun ends when it reads from a device that is down
+        port = [("listen_port", str(self.port))] if self._program.keeps_port else []
+        self.control.configure(target, [self._keys.private(target.name), *port, *peers])
         if self.is_hub:
             self._forwarding.enable(target, self.device)
         self._listen_at_port(target, process)
@@ -122,12 +124,12 @@ class WireGuard(Peers):
         """Start it, unless it runs: it listens, or another path of its own is up. Up when it has
         received the handshake's response."""
         if source.link(self.device) is not None:
-            self.control.configure(source, self._with_endpoint(target))
+            self._connect_to(source, target)
         else:
             self._implementation.create(source)
             pairs = [self._keys.private(source.name), *self._with_endpoint(target)]
-            self.control.configure(source, pairs)
             self.set_up_device(source)
+            self.control.configure(source, pairs)
         self._await_handshake(source, target)
 
     def stop(self, lab: Lab) -> None:
@@ -177,16 +179,21 @@ class WireGuard(Peers):
 
     @property
     def messages(self) -> tuple[OuterMessage, ...]:
-        return wire.messages(self.inner_mtu)
+        return wire.messages(self._longest)
 
     @property
     def inner_mtu(self) -> int:
         """As wg-quick's, which reserves room for the outer headers of IPv6."""
         return self.lab.spec.mtu - _UNDERLAY_ROOM
 
+    @property
+    def _longest(self) -> int:
+        """The longest packet with its padding."""
+        return self.inner_mtu + (wire.PADDING if self._program.pads_beyond_mtu else 0)
+
     def outer_length(self, inner_length: int) -> int | None:
-        """Padded to 16 bytes, but never beyond the interface's MTU."""
-        return wire.outer_length(inner_length, self.inner_mtu)
+        """Padded to 16 bytes, but with most programs never beyond the interface's MTU."""
+        return wire.outer_length(inner_length, self._longest)
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         """Initiation, response and cookie reply."""

@@ -19,7 +19,7 @@ _HEADER, _TAG = 16, 16
 _HEADERS = 20 + 8 + _HEADER + _TAG
 _MAC2 = 16
 """Zeros unless the receiver is under load."""
-_PADDING = 16
+PADDING = 16
 
 
 class Message(IntEnum):
@@ -34,7 +34,7 @@ class Message(IntEnum):
 def outer_length(inner_length: int, mtu: int) -> int:
     """Length in bytes of the outer IP packet: padded to 16 bytes, but never beyond the interface's
     MTU."""
-    padded = -(-inner_length // _PADDING) * _PADDING
+    padded = -(-inner_length // PADDING) * PADDING
     return _HEADERS + max(inner_length, min(padded, mtu))
 
 

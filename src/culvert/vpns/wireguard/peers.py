@@ -20,14 +20,18 @@ from culvert.vpns.authoring import (
     VpnError,
     endpoint,
     underlay_address,
+    wait_for_ping,
 )
 from culvert.vpns.wireguard.control import Control
+from culvert.vpns.wireguard.device import CURRENT
 from culvert.vpns.wireguard.keys import Keys
 from culvert.vpns.wireguard.uapi import Pair
 from culvert.waiting import wait_until
 
 KEEPALIVE: Final = "persistent_keepalive_interval"
 _KEEPALIVE_MAX_S = 65535
+_SAME_NS = 500_000_000
+"""Two handshakes are seconds apart; a time that a program computes from an age varies a little."""
 _GUARD_NS = 40_000_000
 """The responder refuses a handshake within 20 ms of the last (HandshakeInitationRate in
 wireguard-go), and one whose timestamp, in 16 ms steps, is not later (tai64n.go); the kernel does
@@ -41,6 +45,7 @@ class Peers(TunDevice, TunnelVpn):
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
         self._keys = Keys({})
+        self._program = CURRENT
 
     @property
     @abstractmethod
@@ -104,11 +109,15 @@ class Peers(TunDevice, TunnelVpn):
     def _with_endpoint(self, target: Node) -> list[Pair]:
         """A responder as peer of an initiator. Enabling the persistent keepalive triggers the
         handshake: it starts as soon as the interface is up, and needs no packet from outside."""
-        return [
-            *self._as_peer(target),
-            ("endpoint", endpoint(underlay_address(target), self.port)),
-            (KEEPALIVE, str(_KEEPALIVE_MAX_S)),
-        ]
+        there = ("endpoint", endpoint(underlay_address(target), self.port))
+        trigger = [(KEEPALIVE, str(_KEEPALIVE_MAX_S))] if self._program.changes_peers else []
+        return [*self._as_peer(target), there, *trigger]
+
+    def _connect_to(self, source: Node, target: Node) -> None:
+        """Make a responder the peer of an initiator that runs; it may be one already."""
+        if not self._program.changes_peers:
+            self._remove(source, target)
+        self.control.configure(source, self._with_endpoint(target))
 
     def _as_peer(self, node: Node) -> list[Pair]:
         whole = self.is_hub and node.name == self.target.name
@@ -139,12 +148,19 @@ class Peers(TunDevice, TunnelVpn):
 
     def _last_ns(self, node: Node, peer: Node) -> int:
         """When a node completed the last one with a peer, since the epoch; 0 if it never did."""
-        return self.control.peer(node, self._keys.public(peer.name)[1]).last_handshake_ns
+        reported = self.control.peer(node, self._keys.public(peer.name)[1]).last_handshake_ns
+        return node.realtime_ns() - reported if reported and self._program.reports_age else reported
 
     def _await_handshake(self, source: Node, target: Node) -> None:
         """Return when the first one is complete. Afterwards the keepalive is disabled, so that it
-        never disturbs a measurement."""
+        never disturbs a measurement. A program that cannot change peers has none: a ping is the
+        first packet."""
         what = f"node {source.name} completed a handshake with node {target.name}"
+        process = self._process(source)
+        if process is not None and not self._program.changes_peers:
+            address = self.inner(target).ip
+            wait_for_ping(self.id, source, address, process, deadline_s=self.up_deadline_s)
+            return
         self._await_another(source, target, 0, what)
         self.control.configure(
             source, [self._keys.public(target.name), ("update_only", "true"), (KEEPALIVE, "0")]
@@ -155,7 +171,7 @@ class Peers(TunDevice, TunnelVpn):
     ) -> None:
         """Return when the last one is not that of ``last_ns`` any more; raises VpnError."""
         self.await_fact(
-            lambda: self._last_ns(source, target) != last_ns,
+            lambda: abs(self._last_ns(source, target) - last_ns) > _SAME_NS,
             self._process(source),
             what,
             deadline_s=deadline_s,
@@ -184,7 +200,7 @@ class Peers(TunDevice, TunnelVpn):
     def resume(self, path: Path) -> None:
         """Add the peer to the running source again: it starts a handshake at once."""
         source, target = self.source_of(path), self.responder(path)
-        self.control.configure(source, self._with_endpoint(target))
+        self._connect_to(source, target)
         self._await_handshake(source, target)
 
     def rekey(self, path: Path) -> None:

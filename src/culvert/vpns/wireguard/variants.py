@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from culvert.vpns.authoring import DataCipher, Variant
-from culvert.vpns.wireguard.device import DISTRIBUTIONS, Program
+from culvert.vpns.wireguard.device import BORINGTUN, DISTRIBUTIONS, GOTATUN, Program
 
 DEVICE: Final = "wg0"
 PORT: Final = 51820
@@ -33,9 +33,15 @@ def _variant(name: str, summary: str, facts: Mapping[str, str] | None = None) ->
 VARIANTS: tuple[Variant, ...] = (
     _variant("go", "the current Go module, at a pinned version"),
     _variant("go-debian", "the distribution's package, without UDP GSO and GRO"),
+    _variant("boringtun", "Cloudflare's, in Rust"),
+    _variant("gotatun", "Mullvad's fork of BoringTun, in Rust"),
     _variant(KERNEL, "the kernel's WireGuard", _IN_KERNEL),
 )
-PROGRAMS: dict[str, Program] = {"go-debian": DISTRIBUTIONS}
+PROGRAMS: dict[str, Program] = {
+    "go-debian": DISTRIBUTIONS,
+    "boringtun": BORINGTUN,
+    "gotatun": GOTATUN,
+}
 """By variant, those in user space that are not the current wireguard-go."""
 OPTIONS: Mapping[str, str] = {
     NO_OFFLOADS: "without segmentation offload: no super-packets in or out of the tunnel",
