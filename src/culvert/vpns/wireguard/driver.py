@@ -56,8 +56,8 @@ class WireGuard(Peers):
             self._implementation = KernelDevice(self)
             self.kernel_threads = ("kworker/.*",)  # a worker has the name of its last work
         else:
-            self._program = PROGRAMS.get(variant.name, CURRENT)
-            self._implementation = ProgramDevice(self, self._program)
+            self._wireguard = PROGRAMS.get(variant.name, CURRENT)
+            self._implementation = ProgramDevice(self, self._wireguard)
         self._forwarding = Forwarding()
 
     # -- requirements ------------------------------------------------------------------------------
@@ -67,7 +67,7 @@ class WireGuard(Peers):
         missing = self._implementation.missing(host)
         if NO_OFFLOADS not in self.chosen:
             return missing
-        if not self._program.offloads:
+        if not self._wireguard.offloads:
             what = "segmentation offload (this version has none)"
             missing.append(Missing(what, f"leave +{NO_OFFLOADS} out"))
         if host.find("ethtool") is None:
@@ -103,7 +103,7 @@ class WireGuard(Peers):
         process = self._implementation.create(target)
         peers = [pair for peer in self.peers(target) for pair in self._as_peer(peer)]
         self.set_up_device(target)  # first: GotaTun ends when it reads from a device that is down
-        port = [("listen_port", str(self.port))] if self._program.keeps_port else []
+        port = [("listen_port", str(self.port))] if self._wireguard.keeps_port else []
         self.control.configure(target, [self._keys.private(target.name), *port, *peers])
         if self.is_hub:
             self._forwarding.enable(target, self.device)
@@ -189,7 +189,7 @@ class WireGuard(Peers):
     @property
     def _longest(self) -> int:
         """The longest packet with its padding."""
-        return self.inner_mtu + (wire.PADDING if self._program.pads_beyond_mtu else 0)
+        return self.inner_mtu + (wire.PADDING if self._wireguard.pads_beyond_mtu else 0)
 
     def outer_length(self, inner_length: int) -> int | None:
         """Padded to 16 bytes, but with most programs never beyond the interface's MTU."""

@@ -45,7 +45,7 @@ class Peers(TunDevice, TunnelVpn):
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
         self._keys = Keys({})
-        self._program = CURRENT
+        self._wireguard = CURRENT
 
     @property
     @abstractmethod
@@ -110,12 +110,12 @@ class Peers(TunDevice, TunnelVpn):
         """A responder as peer of an initiator. Enabling the persistent keepalive triggers the
         handshake: it starts as soon as the interface is up, and needs no packet from outside."""
         there = ("endpoint", endpoint(underlay_address(target), self.port))
-        trigger = [(KEEPALIVE, str(_KEEPALIVE_MAX_S))] if self._program.changes_peers else []
+        trigger = [(KEEPALIVE, str(_KEEPALIVE_MAX_S))] if self._wireguard.changes_peers else []
         return [*self._as_peer(target), there, *trigger]
 
     def _connect_to(self, source: Node, target: Node) -> None:
         """Make a responder the peer of an initiator that runs; it may be one already."""
-        if not self._program.changes_peers:
+        if not self._wireguard.changes_peers:
             self._remove(source, target)
         self.control.configure(source, self._with_endpoint(target))
 
@@ -149,7 +149,9 @@ class Peers(TunDevice, TunnelVpn):
     def _last_ns(self, node: Node, peer: Node) -> int:
         """When a node completed the last one with a peer, since the epoch; 0 if it never did."""
         reported = self.control.peer(node, self._keys.public(peer.name)[1]).last_handshake_ns
-        return node.realtime_ns() - reported if reported and self._program.reports_age else reported
+        if reported and self._wireguard.reports_age:
+            return node.realtime_ns() - reported
+        return reported
 
     def _await_handshake(self, source: Node, target: Node) -> None:
         """Return when the first one is complete. Afterwards the keepalive is disabled, so that it
@@ -157,7 +159,7 @@ class Peers(TunDevice, TunnelVpn):
         first packet."""
         what = f"node {source.name} completed a handshake with node {target.name}"
         process = self._process(source)
-        if process is not None and not self._program.changes_peers:
+        if process is not None and not self._wireguard.changes_peers:
             address = self.inner(target).ip
             wait_for_ping(self.id, source, address, process, deadline_s=self.up_deadline_s)
             return
