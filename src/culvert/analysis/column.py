@@ -59,7 +59,6 @@ class Paired:
 
     @property
     def apart(self) -> bool:
-        """Whether the test shows a difference."""
         return self.p_value <= ALPHA
 
     @property
@@ -89,7 +88,6 @@ class Column:
         return None if found is None else found.turned()
 
     def apart(self, a: str, b: str) -> bool:
-        """Whether two contestants differ significantly."""
         found = self.between(a, b)
         return found is not None and found.apart
 

@@ -51,7 +51,6 @@ class Question:
 
     @property
     def key(self) -> str:
-        """Of the column, unique in a headline."""
         return self.column.key or f"{self.measurement}.{self.metric}"
 
 
@@ -84,7 +83,6 @@ class Winner:
 
     @property
     def certain(self) -> bool:
-        """Whether it is shown to be better than each of the others."""
         return not self.level_with and not self.undecided
 
 

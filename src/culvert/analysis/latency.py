@@ -32,7 +32,6 @@ class LatencyDistribution:
 
     @property
     def total(self) -> int:
-        """How many values were recorded."""
         return int(self.counts.sum())
 
     def percentile(self, percent: float) -> float:
@@ -43,7 +42,6 @@ class LatencyDistribution:
         return float(self.values[int(np.searchsorted(cumulative, target))])
 
     def supports(self, percent: float) -> bool:
-        """Whether enough values were recorded for this percentile."""
         return self.total * (100 - percent) / 100 >= ENOUGH_BEYOND - 1e-6
 
     def __add__(self, other: LatencyDistribution) -> LatencyDistribution:

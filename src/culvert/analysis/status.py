@@ -50,7 +50,6 @@ class StatusCounts:
 
     @property
     def total(self) -> int:
-        """All trials."""
         return self.ok + self.invalid + self.failed + self.unsupported
 
 

@@ -116,7 +116,6 @@ class _Bounded:
         self._left = most
 
     def read(self, size: int = -1) -> bytes:
-        """As ``read`` of a file."""
         chunk = self._stream.read(size)
         self._left -= len(chunk)
         if self._left < 0:

@@ -45,12 +45,10 @@ class Packing(Enum):
 
     @property
     def seal_bytes(self) -> int:
-        """The length of the seal in bytes."""
         return len(self.before) + _SUM + len(self.after)
 
     @classmethod
     def of_name(cls, path: Path) -> Packing | None:
-        """By the file's suffix."""
         return next((one for one in cls if path.name.endswith(one.suffix)), None)
 
     @classmethod

@@ -66,7 +66,6 @@ class CompareOutcome:
 
     @property
     def regressed(self) -> bool:
-        """Whether a VPN became slower in any metric."""
         return self.counts[Change.SLOWER] > 0
 
 

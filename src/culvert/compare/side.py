@@ -30,7 +30,6 @@ class Side:
 
     @property
     def name(self) -> str:
-        """As on the command line."""
         return f"{self.directory}:{self.vpn}" if self.vpn else str(self.directory)
 
     @property

@@ -76,7 +76,6 @@ class Hold:
         return connection
 
     def release(self) -> None:
-        """Release the lock and the directory."""
         self._lock.release()
         self.folder.close()
 

@@ -193,7 +193,6 @@ class Journal:
         return count
 
     def record_install(self, install: InstallRecord) -> None:
-        """Write the installation of a VPN."""
         self._writing()
         with self._transaction():
             insert_row(self._sql, "install", install_row(install))
@@ -271,7 +270,6 @@ class Journal:
             return earlier.figures(self._sql, headline)
 
     def parts(self, block: int, keys: Iterable[str]) -> list[Part]:
-        """The parts of a block with these keys."""
         with self._reading():
             return earlier.parts(self._sql, block, keys)
 

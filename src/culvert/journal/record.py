@@ -77,7 +77,6 @@ class RunHead:
     def of(
         cls, study: Study, *, lab: str, culvert_version: str, environment: Mapping[str, Any]
     ) -> RunHead:
-        """The head of a run of a study."""
         return cls(
             study=study.name,
             title=study.title,

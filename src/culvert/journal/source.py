@@ -82,7 +82,6 @@ class Source:
         return _stamp(journal) == self._stamp
 
     def close(self) -> None:
-        """Remove the copy, if it exists."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None

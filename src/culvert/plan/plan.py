@@ -68,7 +68,6 @@ class Plan:
 
     @classmethod
     def of(cls, study: Study) -> Plan:
-        """The plan of a study."""
         plan, blocks = study.file.plan, study.file.plan.blocks
         base = cls(
             cells=cells_of(study),
@@ -155,7 +154,6 @@ class Plan:
 
     @property
     def present(self) -> tuple[Cell, ...]:
-        """The cells that can be measured."""
         return tuple(cell for cell in self.cells if cell not in self.absent)
 
     @property

@@ -50,7 +50,6 @@ class Decision:
 
     @property
     def stop(self) -> bool:
-        """True if no more trials are to be measured."""
         return self.reason is not StopReason.GO_ON
 
     @property

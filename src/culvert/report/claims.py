@@ -30,7 +30,6 @@ class Claims:
 
     @property
     def counts(self) -> dict[Verdict, int]:
-        """How many claims have each verdict."""
         verdicts = [one.verdict for one in self.judged]
         return {verdict: verdicts.count(verdict) for verdict in Verdict}
 

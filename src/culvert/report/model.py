@@ -101,17 +101,14 @@ class Data:
 
     @cached_property
     def cycles(self) -> pl.DataFrame:
-        """As ``analysis.initiation``."""
         return cycles(self.rows, self.trials, self.series)
 
     @cached_property
     def losses(self) -> pl.DataFrame:
-        """As ``analysis.losses``."""
         return loss_shares(self.observed)
 
     @cached_property
     def cpu_split(self) -> pl.DataFrame:
-        """As ``analysis.cpu``."""
         return cpu_split(self.observed)
 
     @cached_property
@@ -140,17 +137,14 @@ class Data:
 
     @cached_property
     def claims(self) -> Claims:
-        """As ``report.claims``."""
         return claims_of(self.run, self.rows, self.summary, self.line)
 
     @cached_property
     def comparisons(self) -> pl.DataFrame:
-        """As ``analysis.comparisons``."""
         return comparisons(self.observed, self.line, self.columns)
 
     @cached_property
     def pooled(self) -> pl.DataFrame:
-        """As ``analysis.pooling``."""
         return pooling(single_values(self.rows, self.trials, self.series))
 
 

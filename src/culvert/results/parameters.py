@@ -40,7 +40,6 @@ class Parameters(str):
         return name in self.values and canonical_json(self.values[name]) == value
 
     def without(self, names: Container[str]) -> Self:
-        """The others."""
         return self.of({name: value for name, value in self.values.items() if name not in names})
 
 
@@ -66,7 +65,6 @@ class Label:
     unit: str = ""
 
     def of(self, value: object) -> str:
-        """The text of a value."""
         if not isinstance(value, list | dict) and value in self.words:
             return self.words[value]
         return self.text.format(self._value(value))

@@ -49,7 +49,6 @@ class Interval:
     note: Note = Note.NONE
 
     def excludes(self, value: float) -> bool:
-        """True if there is an interval and the value is outside it."""
         return self.low is not None and self.high is not None and not self.low <= value <= self.high
 
 

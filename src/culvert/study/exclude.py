@@ -31,7 +31,6 @@ class ExcludeTable(Table):
         return self
 
     def matches(self, vpn: str, condition: str, kind: str, parameters: Parameters) -> bool:
-        """Whether a cell is left out."""
         named = ((self.vpns, vpn), (self.conditions, condition), (self.measurements, kind))
         if any(names and not _any(names, word) for names, word in named):
             return False

@@ -135,7 +135,6 @@ class Study:
 
     @property
     def name(self) -> str:
-        """The study's name."""
         return self.file.name
 
     @property
@@ -145,7 +144,6 @@ class Study:
 
     @property
     def seed(self) -> int:
-        """The seed of all random numbers of the run."""
         return self.file.plan.seed
 
     @property
@@ -176,11 +174,9 @@ class Study:
         return hashlib.sha256(self.canonical.encode()).hexdigest()
 
     def excludes(self, vpn: str, condition: str, one: Requested) -> bool:
-        """Whether the study excludes this cell."""
         return excluded(self.file.exclude, vpn, condition, one)
 
     def condition(self, name: str) -> ConditionTable:
-        """The condition of that name."""
         return self._conditions[name]
 
     @cached_property

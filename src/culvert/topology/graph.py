@@ -52,16 +52,13 @@ class Network:
 
     @property
     def name(self) -> str:
-        """Its name in studies."""
         return f"{self.left}-{self.right}"
 
     @property
     def ends(self) -> tuple[str, str]:
-        """Both nodes."""
         return self.left, self.right
 
     def beyond(self, node: str) -> str:
-        """The other end."""
         return self.right if node == self.left else self.left
 
 
@@ -97,7 +94,6 @@ class Topology:
         return self._by_name[name]
 
     def of_role(self, *roles: Role) -> tuple[NodeSpec, ...]:
-        """Nodes of these roles, in order."""
         return tuple(node for node in self.nodes if node.role in roles)
 
     @property

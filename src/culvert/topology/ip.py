@@ -30,7 +30,6 @@ class IpVersion(IntEnum):
 
     @property
     def word(self) -> str:
-        """As studies have it."""
         return f"ipv{self.value}"
 
 

@@ -138,7 +138,6 @@ class Access(StrEnum):
 
     @property
     def blocks_udp(self) -> bool:
-        """Whether its UDP is dropped."""
         return self is Access.UDP_BLOCKED
 
 

@@ -76,7 +76,6 @@ class Cable:
     right: Plug
 
     def end(self, node: str) -> Plug:
-        """The end that a node holds."""
         return self.left if self.left.node == node else self.right
 
 

@@ -61,7 +61,6 @@ class Placement(StrEnum):
 
     @property
     def of_two_nodes(self) -> bool:
-        """Whether its ends are on different nodes."""
         return self is not Placement.ONE_NODE
 
 
@@ -110,7 +109,6 @@ class LabSpec:
         return min(self.link_of(network.name).mtu for network in self.topology.networks)
 
     def link_of(self, network: str) -> LinkSpec:
-        """The link of one network."""
         if network in self.links:
             return self.links[network]
         if network in self.topology.impaired:

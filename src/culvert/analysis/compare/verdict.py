@@ -42,7 +42,6 @@ class Tolerance:
         return cls(-share * abs(base), share * abs(base))
 
     def holds(self, estimate: float) -> bool:
-        """Whether an estimate is within it."""
         return self.low <= estimate <= self.high
 
 

@@ -45,7 +45,6 @@ class Text:
             self.lost[-1] = replace(last, why="and so on", count=last.count + 1)
 
     def lines(self) -> list[str]:
-        """Lines without their ends (LF or CR LF)."""
         return self.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 

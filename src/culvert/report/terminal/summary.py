@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from rich import box
 from rich.cells import cell_len
@@ -144,51 +145,62 @@ def _style(cell: HeadlineCell) -> str:
     return "bold green" if cell.badge else "bold"
 
 
-def _reasons(data: Data) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, title="Trials that do not count", title_justify="left")
-    for name in ("VPN", "status", "trials", "reason and remedy"):
-        table.add_column(name)
-    found = reasons(data.trials)
-    for row in found.head(_MOST_REASONS).iter_rows(named=True):
-        such = "such as: " if row["wordings"] > 1 else ""
-        why = Text(such + (row["reason"] or "no reason was recorded"))
-        if row["remedy"]:
-            why.append(f"\n{row['remedy']}", style="dim")
-        status = Text(str(row["status"]), style=_STATUS.get(row["status"], ""))
-        table.add_row(Text(row["vpn"] or ""), status, str(row["trials"]), why)
-    if found.height > _MOST_REASONS:
-        table.add_row("", "", "", f"... and {found.height - _MOST_REASONS} more, in the report")
+def _listed(title: str, columns: Sequence[str], rows: Iterable[Sequence[Text]], most: int) -> Table:
+    """At most ``most`` rows, and how many more there are."""
+    table = Table(*columns, box=box.SIMPLE_HEAD, title=title, title_justify="left")
+    every = list(rows)
+    for row in every[:most]:
+        table.add_row(*row)
+    if len(every) > most:
+        table.add_row(f"... and {len(every) - most} more, in the report")
     return table
+
+
+def _reasons(data: Data) -> Table:
+    return _listed(
+        "Trials that do not count",
+        ("VPN", "status", "trials", "reason and remedy"),
+        (_reason(row) for row in reasons(data.trials).iter_rows(named=True)),
+        _MOST_REASONS,
+    )
+
+
+def _reason(row: Mapping[str, Any]) -> Sequence[Text]:
+    such = "such as: " if row["wordings"] > 1 else ""
+    why = Text(such + (row["reason"] or "no reason was recorded"))
+    if row["remedy"]:
+        why.append(f"\n{row['remedy']}", style="dim")
+    status = Text(str(row["status"]), style=_STATUS.get(row["status"], ""))
+    return Text(row["vpn"] or ""), status, Text(str(row["trials"])), why
 
 
 def _by_path(rows: Sequence[tuple[str, ...]]) -> Table:
-    """The rows of ``by_path_table``."""
-    title = "Cells that lost a host, path by path"
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
-    for name in ("VPN, cell", "path", "median", "blocks", "missing in"):
-        table.add_column(name)
+    """The rows of ``by_path_table``; of a cell's rows, the first names it."""
+    shown: list[Sequence[Text]] = []
     before: tuple[str, ...] = ()
-    for vpn, cell, metric, *figures in rows[:_MOST_PATHS]:
+    for vpn, cell, metric, *figures in rows:
         same = before == (vpn, cell, metric)
         what = Text("") if same else Text.assemble((vpn, "bold"), f"  {cell}: {metric}")
-        table.add_row(what, *map(Text, figures))
+        shown.append((what, *map(Text, figures)))
         before = (vpn, cell, metric)
-    if len(rows) > _MOST_PATHS:
-        table.add_row(f"... and {len(rows) - _MOST_PATHS} more, in the report")
-    return table
+    columns = ("VPN, cell", "path", "median", "blocks", "missing in")
+    return _listed("Cells that lost a host, path by path", columns, shown, _MOST_PATHS)
 
 
 def _disturbed(rows: Sequence[tuple[str, ...]]) -> Table:
     """The rows of ``surroundings_table``."""
-    table = Table(box=box.SIMPLE_HEAD, title="Disturbed trials", title_justify="left")
-    for name in ("VPN, cell", "median of all", "without the disturbed", "disturbed by"):
-        table.add_column(name)
-    for vpn, cell, metric, whole, quiet, count, names in rows[:_MOST_REASONS]:
-        what = Text.assemble((vpn, "bold"), f"\n{cell}: {metric}")
-        table.add_row(what, Text(whole), Text(quiet), Text(f"{count}: {names}"))
-    if len(rows) > _MOST_REASONS:
-        table.add_row(f"... and {len(rows) - _MOST_REASONS} more, in the report", "", "", "")
-    return table
+    return _listed(
+        "Disturbed trials",
+        ("VPN, cell", "median of all", "without the disturbed", "disturbed by"),
+        (
+            (
+                Text.assemble((vpn, "bold"), f"\n{cell}: {metric}"),
+                *(Text(whole), Text(quiet), Text(f"{count}: {names}")),
+            )
+            for vpn, cell, metric, whole, quiet, count, names in rows
+        ),
+        _MOST_REASONS,
+    )
 
 
 def _behaviour(sentences: Sequence[str]) -> Text:

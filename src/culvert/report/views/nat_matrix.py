@@ -55,7 +55,6 @@ class MatrixCell:
 
     @property
     def style(self) -> str:
-        """A name for style sheets."""
         return self.way.replace(" ", "-")
 
 

@@ -48,7 +48,6 @@ class TrialView:
 
     @property
     def passed(self) -> int:
-        """How many of the checks passed."""
         return sum(check.passed for check in self.checks)
 
 

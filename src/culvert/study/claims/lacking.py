@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from pydantic import Field
 
-from culvert.study.conditions.topology import ShapeWord
 from culvert.study.table import Table
+from culvert.topology.shapes import Shape
 
 REMEDY = "see the [[lacking]] entries of the study; a newer Culvert may have it"
 
@@ -74,7 +74,7 @@ def without_lacking_lab(data: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         return dict(data), ""
     known: Mapping[str, Callable[[object], bool]] = {
         "kind": lambda word: word == "netns",
-        "topology": lambda word: word in get_args(ShapeWord),
+        "topology": lambda word: word in set(Shape),
     }
     reasons: dict[str, str] = {}
     for key, is_known in known.items():

@@ -52,7 +52,6 @@ class StudyNames:
         return units[metric]
 
     def vpn(self, word: str) -> str:
-        """The id of a VPN of the study."""
         if word in self.spellings:
             return self.spellings[word]
         ids = sorted(set(self.spellings.values()))
@@ -72,7 +71,6 @@ class StudyNames:
         return found
 
     def condition(self, word: str) -> str:
-        """The name of a condition of the study."""
         if word not in self.conditions:
             raise UnknownNameError(
                 f'the study has no condition "{word}"', near(word, self.conditions)

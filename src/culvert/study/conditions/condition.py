@@ -80,7 +80,6 @@ class LinkKeys(DirectionTable):
         )
 
     def changed(self, link: LinkSpec) -> LinkSpec:
-        """The link with these keys applied."""
         return replace(
             link.requesting(self.mtu),
             rate_bps=link.rate_bps if self.rate_bps is None else self.rate_bps,

@@ -93,7 +93,6 @@ class QueueTable(Table):
         return self
 
     def changes(self) -> dict[str, Any]:
-        """The fields of ``OneWay`` that it sets."""
         codel = Codel() if self.codel is True else None
         if isinstance(self.codel, CodelTable):
             codel = Codel(self.codel.target_ns, self.codel.interval_ns)
@@ -121,7 +120,6 @@ class JitterTable(Table):
         return self
 
     def jitter(self) -> Jitter:
-        """The jitter for a link's settings."""
         if self.file is not None:
             return Jitter(0, JitterShape.EMPIRICAL, self.reorders, self.hold_ns, self.file)
         distribution = JitterShape(self.distribution)
@@ -149,7 +147,6 @@ class LossTable(Table):
         return self
 
     def loss(self) -> float | Bursts | tuple[int, ...]:
-        """The loss for a link's settings."""
         if self.share is not None:
             return self.share
         if self.to_bad is not None and self.to_good is not None:
@@ -164,7 +161,6 @@ class BlackoutTable(Table):
     after_ns: Annotated[DurationNs, Field(le=LONGEST_BLACKOUT_NS)] = Field(0, alias="after")
 
     def blackout(self) -> Blackout:
-        """The blackout for a link's settings."""
         return Blackout(self.for_ns, self.after_ns)
 
 

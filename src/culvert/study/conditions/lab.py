@@ -16,6 +16,7 @@ from culvert.study.conditions.nat import BlockValue, NatValue
 from culvert.study.conditions.topology import NodeCount, PathsValue, ShapeWord, UnderlayWord
 from culvert.study.table import Mtu, Table, shape
 from culvert.topology.link.spec import LinkKind
+from culvert.topology.shapes import Shape
 from culvert.units import RateBps
 
 CpuList = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(strict=False, min_length=1)]
@@ -60,7 +61,7 @@ CpusValue = Annotated[
 class LabTable(Table):
     """``[lab]``: nodes and links."""
 
-    topology: ShapeWord = "pair"
+    topology: ShapeWord = Shape.PAIR
     clients: NodeCount | None = None
     members: NodeCount | None = None
     paths: PathsValue | None = None

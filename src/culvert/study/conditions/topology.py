@@ -49,7 +49,7 @@ def refuse_underlay(
         )
 
 
-ShapeWord = Literal["pair", "routed", "star", "mesh"]
+ShapeWord = Annotated[Shape, Field(strict=False)]
 NodeCount = Annotated[int, Field(ge=1, le=MOST_NODES)]
 PathWord = Annotated[str, Field(pattern=r"^[a-z0-9]+>[a-z0-9]+$")]
 PathsValue = (
@@ -70,7 +70,7 @@ def topology_of(lab: LabTable, condition: ConditionTable | None = None) -> Topol
     if condition is not None:
         nat = nat if condition.nat is None else condition.nat
         block = block if condition.block_udp is None else condition.block_udp
-    shape, behind = Shape(lab.topology), by_node(nat)
+    shape, behind = lab.topology, by_node(nat)
     match shape:
         case Shape.PAIR:
             _refuse_obstacles(shape, obstructed=bool(behind or block))
@@ -128,7 +128,7 @@ def refuse_topology(lab: LabTable, condition: ConditionTable | None, here: list[
         _refuse_pairs(lab, condition, here)
     if condition is None:
         for key, shape in _KEYS.items():
-            if getattr(lab, key) is not None and Shape(lab.topology) is not shape:
+            if getattr(lab, key) is not None and lab.topology is not shape:
                 why = f'"{key}" is for the topology "{shape}" only'
                 raise problem(why, f'write topology = "{shape}", or leave it out', [*here, key])
         _refuse_paths(lab, here)
@@ -215,7 +215,7 @@ def _refuse_pairs(lab: LabTable, condition: ConditionTable, here: list[str | int
     """``nat_pairs`` needs routers in front of both members, and sets them alone."""
     if condition.nat_pairs is None:
         return
-    if Shape(lab.topology) is not Shape.MESH:
+    if lab.topology is not Shape.MESH:
         why = f'the topology "{lab.topology}" has no routers in front of both members'
         raise problem(why, 'write topology = "mesh" in [lab]', [*here, "nat_pairs"])
     for key in ROUTER_KEYS:
@@ -240,13 +240,13 @@ def _refuse_ends(topology: Topology, place: list[str | int]) -> None:
 
 
 def _refuse_paths(lab: LabTable, here: list[str | int]) -> None:
-    if lab.paths == "every" and Shape(lab.topology) is not Shape.STAR:
+    if lab.paths == "every" and lab.topology is not Shape.STAR:
         raise problem(
             '"every" is for the topology "star" only',
             'name the paths: paths = ["a>b"]',
             [*here, "paths"],
         )
-    if isinstance(lab.paths, tuple) and Shape(lab.topology) not in (Shape.STAR, Shape.MESH):
+    if isinstance(lab.paths, tuple) and lab.topology not in (Shape.STAR, Shape.MESH):
         raise problem(
             'a list of paths is for the topologies "star" and "mesh" only',
             "leave it out",

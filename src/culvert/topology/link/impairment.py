@@ -156,21 +156,17 @@ class Impairment:
 
     @property
     def per_super_packet(self) -> bool:
-        """Whether either direction decides about super-packets as a whole."""
         return self.a_to_b.per_super_packet or self.b_to_a.per_super_packet
 
     @property
     def drops_udp(self) -> bool:
-        """Whether either direction drops all UDP."""
         return self.a_to_b.drop_udp or self.b_to_a.drop_udp
 
     @property
     def duplicates(self) -> bool:
-        """Whether either direction duplicates packets."""
         return bool(self.a_to_b.duplicate or self.b_to_a.duplicate)
 
     def __bool__(self) -> bool:
-        """True if there is any impairment."""
         return self != CLEAN
 
 
