@@ -9,7 +9,7 @@ from typing import Any
 
 from culvert.journal.journal import Journal
 from culvert.journal.record import RunHead, TrialRecord
-from culvert.plan.cells import Cell
+from culvert.plan.plan import Cell
 from culvert.results import Metric, Status
 from culvert.study.study import Study
 from culvert.vpns.installed import installed_catalogue

@@ -20,7 +20,7 @@ from culvert.labs.kubernetes import image
 from culvert.labs.kubernetes.embedded.programs import built
 from culvert.labs.vm import boots, build
 from culvert.labs.vm.uml import Uml
-from culvert.plan.cells import Cell
+from culvert.plan.plan import Cell
 from culvert.results import Parameters
 from culvert.run.outlook import expected
 from culvert.vpns.contract.package import write_package

@@ -30,7 +30,7 @@ from culvert.journal.repair import Repaired, repair
 from culvert.journal.schema import CONTENT
 from culvert.report.html.drawing import Drawing
 from culvert.report.html.write import write_data
-from culvert.report.read import read
+from culvert.report.model import read
 from culvert.report.terminal.summary import summary_of
 from tests.compare.runs import write_run
 from tests.journal.attacks import SCHEMAS, VALUES, assign, execute, made

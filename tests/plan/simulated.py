@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from culvert.plan.cells import Cell
-from culvert.plan.plan import Plan
+from culvert.plan.plan import Cell, Plan
 from culvert.results import Parameters
 
 VPNS = ("none", "a", "b", "c/d+e")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.plan.attempts import Place, Unplaced, keys_of, next_key, to_repeat
+from culvert.plan.schedule import Place, Unplaced, keys_of, next_key, to_repeat
 
 
 @given(st.lists(st.sampled_from(Unplaced), min_size=1, max_size=12), st.booleans())

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.plan.cells import Cell
-from culvert.plan.plan import Plan, cells_of
+from culvert.plan.plan import Cell, Plan, cells_of
 from culvert.results import Parameters
 from tests.plan.simulated import cells, plans
 from tests.study.dummies import HEAD, UDP, parse

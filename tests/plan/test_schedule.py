@@ -9,10 +9,8 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from culvert.plan.attempts import Unplaced, next_key
-from culvert.plan.cells import Cell
-from culvert.plan.plan import Plan, Trial
-from culvert.plan.schedule import Schedule
+from culvert.plan.plan import Cell, Plan, Trial
+from culvert.plan.schedule import Schedule, Unplaced, next_key
 from culvert.plan.stopping import OpenClaims, StopReason
 from culvert.study.blocks import StopRule
 from tests.plan.simulated import cells

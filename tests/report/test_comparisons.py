@@ -8,8 +8,8 @@ from rich.console import Console
 
 from culvert.report.model import Data
 from culvert.report.terminal import summary as terminal
-from culvert.report.views.behaviour import behaviour_sentences
 from culvert.report.views.comparisons import comparison_table, p_text, pooling_table
+from culvert.report.views.conclusion import behaviour_sentences
 from culvert.report.views.headline import headline_views
 
 from .conftest import page_of

@@ -16,9 +16,8 @@ from culvert.bundle.archive import (
     sums,
     unpack,
 )
-from culvert.bundle.contents import files
 from culvert.bundle.seal import Packing, is_whole
-from culvert.bundle.write import refuse_present, sha256
+from culvert.bundle.write import files, refuse_present, sha256
 from culvert.errors import JournalError, UsageError
 from culvert.files.plain import open_own
 from culvert.journal.journal import Journal

@@ -29,7 +29,7 @@ def report(
     with Drawing() as drawing:
         from culvert.report import claims
         from culvert.report.html.write import write_data
-        from culvert.report.read import read
+        from culvert.report.model import read
         from culvert.report.terminal.summary import summary_of
 
         data = read(directory)

@@ -1,6 +1,7 @@
 """A writer's hold on a run's directory: its descriptor, the lock, and the identity of its files.
 
-If a journal is removed or replaced during a run, all further trials are lost without an error:
+A journal's file is made under a temporary name first, so that it is never incomplete. If a journal
+is removed or replaced during a run, all further trials are lost without an error:
 SQLite continues to write into the deleted files.
 """
 
@@ -8,13 +9,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from culvert.errors import JournalError
 from culvert.files.folder import OpenFolder, run_folder
+from culvert.files.trust import give_to_caller
 from culvert.journal.lock import JournalLock
+from culvert.journal.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
 from culvert.journal.source import FORMER
 from culvert.journal.trouble import explained
 from culvert.journal.untrusted import refuse_other_schema
@@ -119,3 +122,41 @@ def _refuse(folder: OpenFolder, name: str) -> None:
             "it does not belong to this journal, but SQLite would write its content into it",
             "remove it, or choose another --out",
         )
+
+
+Fill = Callable[[sqlite3.Connection], object]
+_BESIDE = ("", "-journal", "-wal", "-shm")
+"""The ends of the names of all files that SQLite may open for one."""
+
+
+def make_file(folder: OpenFolder, name: str, fill: Fill) -> None:
+    """Write the tables and the rows of ``fill`` in one transaction, then rename the file."""
+    new = f"{name}.new"
+    _remove(folder, new)
+    connection = sqlite3.connect(f"/proc/self/fd/{folder.descriptor}/{new}", isolation_level=None)
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.executescript(f"BEGIN; {TABLES} COMMIT;")
+        connection.execute("BEGIN")
+        fill(connection)
+        connection.execute("COMMIT")
+        connection.execute("PRAGMA journal_mode = WAL")
+    except BaseException:
+        connection.close()
+        _remove(folder, new)
+        raise
+    connection.close()
+    made = os.open(new, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder.descriptor)
+    try:
+        give_to_caller(made)  # SQLite gives its log the same owner
+    finally:
+        os.close(made)
+    os.rename(new, name, src_dir_fd=folder.descriptor, dst_dir_fd=folder.descriptor)
+    os.fsync(folder.descriptor)
+
+
+def _remove(folder: OpenFolder, new: str) -> None:
+    for end in _BESIDE:
+        folder.remove(new + end)

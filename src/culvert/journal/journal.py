@@ -16,11 +16,9 @@ from typing import Any
 import polars as pl
 
 from culvert.errors import JournalError, UsageError
-from culvert.journal import earlier, frames
+from culvert.journal import facts, frames
 from culvert.journal.codec import json_text, now_text
-from culvert.journal.facts import run_facts
-from culvert.journal.hold import Hold
-from culvert.journal.making import make_file
+from culvert.journal.hold import Hold, make_file
 from culvert.journal.record import InstallRecord, Part, RunHead, TrialRecord
 from culvert.journal.resuming import refuse_other
 from culvert.journal.rows import (
@@ -222,7 +220,7 @@ class Journal:
     def done(self) -> set[tuple[int, str]]:
         """Block and cell key of every trial, whatever its status."""
         with self._reading():
-            return earlier.done(self._sql)
+            return facts.done(self._sql)
 
     def trials(self, *, checks_until: int | None = None) -> pl.DataFrame:
         """One row per trial, in the order of measuring, warm-up blocks (block < 1) included.
@@ -267,16 +265,16 @@ class Journal:
         trials have no such metric has no entry.
         """
         with self._reading():
-            return earlier.figures(self._sql, headline)
+            return facts.figures(self._sql, headline)
 
     def parts(self, block: int, keys: Iterable[str]) -> list[Part]:
         with self._reading():
-            return earlier.parts(self._sql, block, keys)
+            return facts.parts(self._sql, block, keys)
 
     def measured_s(self) -> float:
         """Seconds that all trials took, those of earlier sessions included."""
         with self._reading():
-            return earlier.measured_s(self._sql)
+            return facts.measured_s(self._sql)
 
     def run(self) -> dict[str, Any]:
         """The facts about the run.
@@ -286,7 +284,7 @@ class Journal:
         regular end), ended_why, sessions and installs (lists of dicts), data_paths (by VPN).
         """
         with self._reading():
-            return run_facts(self._sql)
+            return facts.run_facts(self._sql)
 
     # -- inside ------------------------------------------------------------------------------------
 

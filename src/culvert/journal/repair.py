@@ -13,9 +13,8 @@ from pathlib import Path
 from culvert.errors import JournalError
 from culvert.files.folder import OpenFolder, run_folder
 from culvert.journal.codec import now_text
-from culvert.journal.hold import Hold
+from culvert.journal.hold import Hold, make_file
 from culvert.journal.journal import FILE, Journal, refuse_missing
-from culvert.journal.making import make_file
 from culvert.journal.rows import insert_row, insert_trial
 from culvert.journal.salvage import Salvage, salvage
 from culvert.journal.schema import CONTENT

@@ -1,8 +1,9 @@
-"""Metrics of every trial, for any measurement: accounting and the start of the tunnel."""
+"""Metrics that no measurement declares: those of every trial (accounting and the start of the
+tunnel), and those that only imports have."""
 
 from __future__ import annotations
 
-from culvert.metrics.spec import Better, MetricSpec, Weight
+from culvert.metrics.spec import Better, MetricSpec, Weight, family
 
 LESS = Better.LESS
 
@@ -46,3 +47,15 @@ EVERY_TRIAL: tuple[MetricSpec, ...] = (
     MetricSpec("node_received_bytes", "bytes", "Bytes that a third node received"),
 )
 """With units: see docs/methodology/cpu.md. Most are labelled with node, process, core or role."""
+
+
+IMPORTED: tuple[MetricSpec, ...] = (
+    MetricSpec("jitter_ms", "ms", "Jitter", Better.LESS),
+    MetricSpec("iperf3_cpu_percent", "%", "CPU of iperf3"),
+    MetricSpec("node_cpu_percent", "%", "CPU of the node", Better.LESS),
+    MetricSpec("node_memory_bytes", "bytes", "Memory of the node", Better.LESS),
+    *family("response_{}_ms", "ms", "Response", ("p50", "p90", "p99", "mean", "max"), Better.LESS),
+    MetricSpec("requests", "requests", "Requests"),
+    MetricSpec("error_ratio", "1", "Share of requests that failed", Better.LESS),
+    MetricSpec("flent_median", "as named", "Median of a series of flent"),
+)

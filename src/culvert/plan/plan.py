@@ -7,19 +7,42 @@ or extended run keeps the same order.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from itertools import count
 from typing import Literal
 
-from culvert.plan.cells import Cell
 from culvert.plan.precision import MIN_BLOCKS, looks_of
+from culvert.results import Parameters
 from culvert.statistics.looks import Looks
 from culvert.study.blocks import BlocksTable, StopRule
 from culvert.study.study import Study
 from culvert.study.table import BASELINE
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Equal cells compare equal: parameters are canonical."""
+
+    vpn: str
+    condition: str
+    measurement: str
+    parameters: Parameters
+
+    @cached_property
+    def key(self) -> str:
+        """Twelve hex digits that identify the cell in every run, independent of order."""
+        content = json.dumps([self.vpn, self.condition, self.measurement, self.parameters])
+        return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+    def __str__(self) -> str:
+        return f"{self.vpn} {self.condition} {self.measurement} {self.parameters}"
+
 
 Done = Collection[tuple[int, str]]
 """Block and cell key of every trial in the journal."""

@@ -1,16 +1,56 @@
-"""The sequence of a run's trials, until the plan ends it."""
+"""The sequence of a run's trials, until the plan ends it. Pure.
+
+Some are measured once more in their block: a resumed run measures what is missing where a host was
+lost; what was measured on paths that did not need the host is a trial of its own, a part; a link
+that was not as requested is verified again. The journal keeps each of them, with a key that leaves
+the place of the cell in its block free.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
+from enum import StrEnum
+from itertools import count, takewhile
 
-from culvert.plan.attempts import to_repeat
-from culvert.plan.cells import Cell
-from culvert.plan.plan import Done, Plan, Trial
+from culvert.plan.plan import Cell, Done, Plan, Trial
 from culvert.plan.stopping import Decision, OpenClaims, StopReason, decide
 from culvert.study.blocks import StopRule
 from culvert.study.table import BASELINE
+
+Place = tuple[int, str]
+"""Block and key of a trial in the journal."""
+
+
+class Unplaced(StrEnum):
+    """Kinds of trials beside the one of a cell in its block; a value follows the cell's key."""
+
+    LOST = "/lost-"
+    PART = "/part-"
+    REFUTED = "/refuted-"
+
+
+def keys_of(kind: Unplaced, block: int, cell_key: str, done: Collection[Place]) -> list[str]:
+    """The keys of a cell's trials of this kind in a block, in the order of measuring."""
+    numbered = (f"{cell_key}{kind}{number}" for number in count(1))
+    return list(takewhile(lambda key: (block, key) in done, numbered))
+
+
+def next_key(kind: Unplaced, block: int, cell_key: str, done: Collection[Place]) -> str:
+    """The key of a cell's next trial of this kind in a block."""
+    return f"{cell_key}{kind}{len(keys_of(kind, block, cell_key, done)) + 1}"
+
+
+def to_repeat(done: Collection[Place]) -> frozenset[Place]:
+    """Places of cells whose trials lost a host, without those that were measured since."""
+    lost = {
+        (block, key.partition(kind)[0])
+        for block, key in done
+        for kind in (Unplaced.LOST, Unplaced.PART)
+        if kind in key
+    }
+    return frozenset(lost - set(done))
+
 
 Values = Mapping[str, Mapping[int, float]]
 """The figure of each trial that counted, by cell key and block."""

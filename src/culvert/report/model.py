@@ -1,4 +1,4 @@
-"""The analysed run, from which charts and page are drawn."""
+"""The analysed run, from which charts and page are drawn, from its directory."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -29,14 +30,17 @@ from culvert.journal.frames import (
     TRIALS_SCHEMA,
     Schema,
 )
+from culvert.journal.journal import Journal
 from culvert.journal.marks import Mark, marks_of
-from culvert.journal.readers.tables import foreign_tables
+from culvert.journal.papers.kjorveziroski2024.published import foreign_tables
 from culvert.report.claims import Claims, claims_of
 from culvert.report.labels import Labels
 from culvert.report.leaves import at, evidence
 from culvert.report.palette import colours, shapes
 from culvert.report.run_info import RunInfo
 
+MOST_EVIDENCE = 1000
+"""So many trials that count have their evidence in the page; the journal has all."""
 LONGEST_NAME = 200
 """Characters; measuring the text of a longer one for charts takes minutes."""
 _TRIALS: Schema = {
@@ -146,6 +150,15 @@ class Data:
     @cached_property
     def pooled(self) -> pl.DataFrame:
         return pooling(single_values(self.rows, self.trials, self.series))
+
+
+def read(directory: Path) -> Data:
+    """Read and analyse the run in a directory. Raises JournalError."""
+    with Journal.open(directory) as journal:
+        run, rows = journal.run(), journal.rows()
+        trials = journal.trials(checks_until=MOST_EVIDENCE)
+        histograms, series = journal.histograms(), journal.series()
+    return gather(RunInfo.from_journal(run), rows, trials, histograms, series)
 
 
 def gather(

@@ -17,13 +17,13 @@ from culvert.errors import UsageError
 from culvert.files.folder import run_folder
 from culvert.journal.journal import Journal
 from culvert.journal.papers.kjorveziroski2024.order import number_in_time, recognised
+from culvert.journal.papers.kjorveziroski2024.published import published_tables
 from culvert.journal.papers.kjorveziroski2024.study import STUDY, as_studied, ids_of
 from culvert.journal.readers.foreign_run import ForeignRun, Lost
 from culvert.journal.readers.formats import ForeignFormat, reader
 from culvert.journal.readers.naming import Naming, cleaned, plain
 from culvert.journal.readers.reading import ForeignFile, foreign_files
 from culvert.journal.readers.records import Number, as_found, in_order, trial_records
-from culvert.journal.readers.tables import published_tables
 from culvert.journal.record import RunHead, TrialRecord
 from culvert.report.run_info import IMPORTED
 from culvert.report.tables import harmless

@@ -21,10 +21,8 @@ from culvert.journal.journal import Journal
 from culvert.journal.marks import HOST_LOST, PART
 from culvert.journal.record import Part, TrialRecord
 from culvert.measurements.base import Measurement
-from culvert.plan.attempts import Place, Unplaced, keys_of, next_key
-from culvert.plan.cells import Cell
-from culvert.plan.plan import Plan, Trial
-from culvert.plan.schedule import Schedule
+from culvert.plan.plan import Cell, Plan, Trial
+from culvert.plan.schedule import Place, Schedule, Unplaced, keys_of, next_key
 from culvert.plan.stopping import OpenClaims
 from culvert.results import Status
 from culvert.run.claims import cells_of_claim, line_here

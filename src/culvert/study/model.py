@@ -6,8 +6,9 @@ defined by its own model, see ``parameters``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
 
 from pydantic import (
     BaseModel,
@@ -16,18 +17,91 @@ from pydantic import (
     model_validator,
 )
 
+from culvert.results import Parameters
 from culvert.study.blocks import PlanTable
-from culvert.study.claims.claim import ClaimTable
+from culvert.study.claims.claim import ClaimTable, PublishedTable
 from culvert.study.claims.lacking import LackingTable
-from culvert.study.claims.published import PublishedTable
 from culvert.study.conditions.condition import ConditionTable
 from culvert.study.conditions.lab import LabTable
 from culvert.study.conditions.nat import paired
 from culvert.study.conditions.topology import refuse_topology, topology_of
-from culvert.study.exclude import ExcludeTable
-from culvert.study.scale import ScaleTable
 from culvert.study.table import Name, Table, known_keys, problem, refuse_unknown_keys
 from culvert.topology.graph import Path
+
+if TYPE_CHECKING:
+    from culvert.study.parameters import Requested
+from typing import Annotated
+
+from culvert.study.blocks import MOST_BLOCKS, Blocks
+from culvert.units import DurationS, RateBps
+
+
+class ScaledLink(Table):
+    """``link`` of a scale: a rate for machines that cannot carry the rate of the whole study."""
+
+    rate_bps: Annotated[RateBps, Field(gt=0)] = Field(alias="rate")
+
+
+class ScaleTable(BaseModel):
+    """``[scale.NAME]``: a smaller edition of the study. ``vpns``, ``conditions`` and
+    ``measurements`` (kinds) select what stays.
+
+    Any other key than the table's own is a parameter: it replaces the value in all measurements
+    that give this parameter in the file. A table named after a kind sets parameters of that kind
+    only, whether the file gives them or not.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True, populate_by_name=False)
+
+    blocks: Blocks | None = None
+    pause_s: DurationS | None = Field(None, alias="pause")
+    warmup_blocks: int | None = Field(None, ge=0, le=MOST_BLOCKS)
+    link: ScaledLink | None = None
+    vpns: tuple[str, ...] | None = Field(None, strict=False, min_length=1)
+    conditions: tuple[str, ...] | None = Field(None, strict=False, min_length=1)
+    measurements: tuple[str, ...] | None = Field(None, strict=False, min_length=1)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters for the measurements that give them, including the tables of kinds."""
+        return dict(self.model_extra or {})
+
+
+def own_keys() -> list[str]:
+    """The keys that are not parameters."""
+    return known_keys(ScaleTable)
+
+
+class ExcludeTable(Table):
+    """``[[exclude]]``: a cell is left out if it matches all keys of the table; the names are
+    patterns with ``*`` and ``?``."""
+
+    vpns: tuple[str, ...] | None = Field(None, strict=False, min_length=1)
+    conditions: tuple[str, ...] | None = Field(None, strict=False, min_length=1)
+    measurements: tuple[str, ...] | None = Field(None, strict=False, min_length=1)
+    parameters: Mapping[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _not_all(self) -> ExcludeTable:
+        if not (self.vpns or self.conditions or self.measurements or self.parameters):
+            raise problem("it would leave out all cells", "name vpns, conditions or measurements")
+        return self
+
+    def matches(self, vpn: str, condition: str, kind: str, parameters: Parameters) -> bool:
+        named = ((self.vpns, vpn), (self.conditions, condition), (self.measurements, kind))
+        if any(names and not _any(names, word) for names, word in named):
+            return False
+        given = parameters.values
+        return all(key in given and given[key] == self.parameters[key] for key in self.parameters)
+
+
+def excluded(tables: Iterable[ExcludeTable], vpn: str, condition: str, one: Requested) -> bool:
+    """Whether one of the tables leaves a cell out."""
+    return any(table.matches(vpn, condition, one.kind, one.parameters) for table in tables)
+
+
+def _any(patterns: tuple[str, ...], word: str) -> bool:
+    return any(fnmatchcase(word, pattern) for pattern in patterns)
 
 
 class MeasurementTable(BaseModel):

@@ -9,15 +9,14 @@ from functools import partial
 from culvert.errors import UsageError
 from culvert.study.blocks import BlocksTable, StopRule
 from culvert.study.catalogue import Catalogue
+from culvert.study.claims.claim import PublishedTable, PublishedValue
 from culvert.study.claims.lacking import Lacking, names_of
 from culvert.study.claims.language import ClaimTestError, parse_claim_test
 from culvert.study.claims.names import StudyNames, UnknownNameError
-from culvert.study.claims.published import PublishedTable, PublishedValue
 from culvert.study.claims.test import ClaimTest, Where
 from culvert.study.conditions.topology import topology_of, underlay_of
-from culvert.study.exclude import excluded
 from culvert.study.lines import Path
-from culvert.study.model import StudyFile
+from culvert.study.model import StudyFile, excluded
 from culvert.study.parameters import Requested, combinations, requested, takes_congestion
 from culvert.study.problems import Problem
 from culvert.study.scaling import moved, scaled

@@ -8,10 +8,9 @@ from typing import Any
 from culvert.study.claims.test import Where
 from culvert.study.conditions.lab import LabTable
 from culvert.study.lines import Path
-from culvert.study.model import MeasurementTable, StudyFile
+from culvert.study.model import MeasurementTable, ScaledLink, ScaleTable, StudyFile, own_keys
 from culvert.study.parameters import Requested, canonical_values
 from culvert.study.problems import Problem
-from culvert.study.scale import ScaledLink, ScaleTable, own_keys
 from culvert.study.table import near
 
 

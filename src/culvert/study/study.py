@@ -16,15 +16,14 @@ from culvert.errors import StudyError, UsageError
 from culvert.files.plain import read_plain
 from culvert.results import canonical_json
 from culvert.study.catalogue import Catalogue
+from culvert.study.claims.claim import PublishedValue
 from culvert.study.claims.lacking import NOTHING, Lacking, without_lacking_lab
-from culvert.study.claims.published import PublishedValue
 from culvert.study.claims.test import ClaimTest
 from culvert.study.conditions.condition import ConditionTable
 from culvert.study.conditions.impairments import DIRECTORY
 from culvert.study.conditions.processors import node_cpus, queues
 from culvert.study.conditions.topology import topology_of, underlay_of
-from culvert.study.exclude import excluded
-from culvert.study.model import StudyFile
+from culvert.study.model import StudyFile, excluded
 from culvert.study.parameters import Requested
 from culvert.study.problems import problems_of, study_error
 from culvert.study.reading import Reading

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
+from culvert.journal.papers.kjorveziroski2024.published import foreign_tables
 from culvert.journal.readers.foreign_run import Found
 from culvert.journal.readers.formats import ForeignFormat, reader
 from culvert.journal.readers.naming import Naming
 from culvert.journal.readers.records import trial_records
-from culvert.journal.readers.tables import foreign_tables
 from culvert.results import Status
 from culvert.run.importing import ImportRequest, import_files
 

@@ -22,11 +22,11 @@ from culvert.journal.papers.kjorveziroski2024.order import (
     number_in_time,
     recognised,
 )
+from culvert.journal.papers.kjorveziroski2024.published import foreign_tables
 from culvert.journal.papers.kjorveziroski2024.runs import cells
 from culvert.journal.readers.formats import ForeignFormat
 from culvert.journal.readers.knb import read
 from culvert.journal.readers.naming import Naming
-from culvert.journal.readers.tables import foreign_tables
 from culvert.report.html.page import render
 from culvert.report.model import Data
 from culvert.report.terminal.summary import summary_of

@@ -19,7 +19,7 @@ from culvert.labs.hosts import host
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.remote import start
 from culvert.labs.hosts.ssh import connection
-from culvert.plan.attempts import to_repeat
+from culvert.plan.schedule import to_repeat
 from culvert.waiting import wait_until
 from tests.cli import Cli
 from tests.labs.hosts.bad import up_again

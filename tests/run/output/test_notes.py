@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from culvert.plan.cells import Cell
-from culvert.plan.plan import Plan
+from culvert.plan.plan import Cell, Plan
 from culvert.plan.stopping import Decision, StopReason, decide
 from culvert.run.claims import cells_of_claim
 from culvert.run.outlook.studies import lasting, plan_text

@@ -10,8 +10,7 @@ import pytest
 
 from culvert.console import SafeConsole
 from culvert.journal.record import TrialRecord
-from culvert.plan.cells import Cell
-from culvert.plan.plan import Trial
+from culvert.plan.plan import Cell, Trial
 from culvert.report.labels import Labels
 from culvert.results import Metric, Parameters, Status
 from culvert.run.output.progress import (

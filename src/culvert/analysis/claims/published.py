@@ -8,7 +8,7 @@ import polars as pl
 
 from culvert.analysis.claims.cells import Cells
 from culvert.analysis.observations import CELL
-from culvert.study.claims.published import PublishedValue
+from culvert.study.claims.claim import PublishedValue
 from culvert.study.claims.test import VpnSide
 from culvert.study.study import Study
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from culvert.journal.readers.foreign_run import CLEAN, REMEDY, UNSTATED, ForeignRun
 from culvert.journal.readers.reading import natural
 from culvert.journal.record import TrialRecord
-from culvert.plan.cells import Cell
+from culvert.plan.plan import Cell
 from culvert.results import Parameters, Status
 
 UNKNOWN_TIME = datetime(1970, 1, 1, tzinfo=UTC)

@@ -25,11 +25,10 @@ from culvert.report.leaves import at, leaf
 from culvert.report.model import Data, Figure
 from culvert.report.numbers import duration
 from culvert.report.run_info import moment
-from culvert.report.views.behaviour import behaviour_sentences
 from culvert.report.views.by_path import by_path_table
 from culvert.report.views.claims import claims_view
 from culvert.report.views.comparisons import comparison_table, instruments_table, pooling_table
-from culvert.report.views.conclusion import conclusion
+from culvert.report.views.conclusion import behaviour_sentences, conclusion
 from culvert.report.views.delivered import delivered_views
 from culvert.report.views.headline import headline_views
 from culvert.report.views.nat_matrix import nat_matrices

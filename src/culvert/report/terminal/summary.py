@@ -16,9 +16,8 @@ from culvert.analysis.status import reasons
 from culvert.report.model import Data
 from culvert.report.terminal.claims import claims_text
 from culvert.report.terminal.nat_matrix import nat_text
-from culvert.report.views.behaviour import behaviour_sentences
 from culvert.report.views.by_path import by_path_table
-from culvert.report.views.conclusion import conclusion
+from culvert.report.views.conclusion import behaviour_sentences, conclusion
 from culvert.report.views.headline import HeadlineCell, HeadlineRow, HeadlineView, headline_views
 from culvert.report.views.nat_matrix import nat_matrices
 from culvert.report.views.paper import paper_tests

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from culvert.analysis.observations import BASELINE, bare
+from culvert.journal.papers.kjorveziroski2024.published import PAPER, PROTOCOLS
 from culvert.journal.papers.kjorveziroski2024.runs import BASE_1230, PAPER_CONDITIONS, paper_name
-from culvert.journal.readers.tables import PAPER, PROTOCOLS
 from culvert.report.model import Data, FigureTable
 from culvert.report.views.comparisons import p_text
 

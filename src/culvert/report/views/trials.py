@@ -10,11 +10,9 @@ import polars as pl
 
 from culvert.report.labels import everything
 from culvert.report.leaves import evidence
-from culvert.report.model import Data
+from culvert.report.model import MOST_EVIDENCE, Data
 from culvert.report.numbers import duration, grouped
 
-MOST_EVIDENCE = 1000
-"""So many trials that count have their evidence in the page; the journal has all."""
 MOST_TRIALS = 5000
 """So many trials are listed (preferring those that do not count); tables/trials.csv has all."""
 _ELSEWHERE = frozenset({"proved", "underlay", "vpn", "imported"})

@@ -1,0 +1,99 @@
+"""Durations of trials on this machine, kept for the estimates of later runs."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from culvert import tools
+from culvert.errors import UsageError
+from culvert.files.folder import any_folder
+from culvert.files.plain import read_plain
+from culvert.plan.plan import Cell
+
+FILE = "trial-times.json"
+MOST_KEPT = 5000
+MOST_BYTES = 16 << 20
+_NO_TIMES = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
+"""What reading other content raises."""
+OVERHEAD_S = 0.5
+"""Overhead of a trial (lab, tunnel, proof, removal) before any trial was timed on this machine."""
+
+
+@dataclass(frozen=True)
+class TrialTimes:
+    """Median seconds: ``whole`` trials by cell, and their ``overhead``, the time outside the
+    measurement, by VPN."""
+
+    whole: Mapping[str, float] = field(default_factory=dict)
+    overhead: Mapping[str, float] = field(default_factory=dict)
+
+    def expected_s(self, cell: Cell, measuring_s: float) -> float:
+        """A trial with its overhead; ``measuring_s`` is the measurement's own estimate."""
+        known = self.whole.get(_key(cell))
+        if known is not None:
+            return known
+        return measuring_s + self.overhead.get(cell.vpn, OVERHEAD_S)
+
+
+def learned() -> TrialTimes:
+    """The times kept on this machine; empty if they cannot be read."""
+    try:
+        content = json.loads(read_plain(_path(), MOST_BYTES))
+        return TrialTimes(_times(content["whole"]), _times(content["overhead"]))
+    except (OSError, UsageError, *_NO_TIMES):
+        return TrialTimes()
+
+
+def _times(found: Mapping[str, Any]) -> dict[str, float]:
+    times = {str(key): float(value) for key, value in found.items()}
+    return {key: value for key, value in times.items() if math.isfinite(value)}
+
+
+class Stopwatch:
+    """Collects the times of a run's trials."""
+
+    def __init__(self) -> None:
+        self._whole: dict[str, list[float]] = defaultdict(list)
+        self._overhead: dict[str, list[float]] = defaultdict(list)
+
+    def note(self, cell: Cell, duration_s: float, measuring_s: float) -> None:
+        """Add the times of a trial."""
+        self._whole[_key(cell)].append(duration_s)
+        self._overhead[cell.vpn].append(duration_s - measuring_s)
+
+    def median_s(self, cell: Cell) -> float | None:
+        """The median of the cell's trials so far."""
+        known = self._whole.get(_key(cell))
+        return statistics.median(known) if known else None
+
+    def keep(self) -> None:
+        """Add them to the times kept on this machine. A write error is ignored."""
+        if not self._whole:
+            return
+        old = learned()
+        whole, overhead = _newest(old.whole, self._whole), _newest(old.overhead, self._overhead)
+        text = json.dumps({"whole": whole, "overhead": overhead})
+        with suppress(OSError, UsageError), any_folder(_path().parent, make=True) as folder:
+            folder.write(_path().name, text.encode())
+
+
+def _newest(old: Mapping[str, float], new: Mapping[str, list[float]]) -> dict[str, float]:
+    medians = {key: statistics.median(times) for key, times in new.items()}
+    kept = {key: value for key, value in old.items() if key not in medians} | medians
+    return dict(list(kept.items())[-MOST_KEPT:])
+
+
+def _key(cell: Cell) -> str:
+    return f"{cell.vpn} {cell.condition} {cell.measurement} {cell.parameters}"
+
+
+def _path() -> Path:
+    return tools.tools_directory() / FILE
