@@ -195,7 +195,7 @@ def test_cells_are_left_out() -> None:
     [
         ('[[exclude]]\nvpns = ["x"]\n', "no cell of the study matches"),
         ("[[exclude]]\n", "leave out all cells"),
-        ("[exclude]\n", "[exclude] is one table"),
+        ("[exclude]\n", "must be an array"),
     ],
 )
 def test_mistakes_in_an_exclusion(more: str, why: str) -> None:

@@ -25,7 +25,7 @@ from culvert.study.conditions.condition import ConditionTable
 from culvert.study.conditions.lab import LabTable
 from culvert.study.conditions.nat import paired
 from culvert.study.conditions.topology import refuse_topology, topology_of
-from culvert.study.table import Name, Table, known_keys, problem, refuse_unknown_keys
+from culvert.study.table import Name, Table, known_keys, problem
 from culvert.topology.graph import Path
 
 if TYPE_CHECKING:
@@ -117,10 +117,6 @@ class MeasurementTable(BaseModel):
         return dict(self.model_extra or {})
 
 
-_TABLES = {"lab", "plan", "scale"}
-_ARRAYS = {"condition", "measurement", "exclude", "claim", "published", "lacking"}
-
-
 class StudyFile(Table):
     """A whole study file. It has at least one VPN and one measurement."""
 
@@ -138,22 +134,6 @@ class StudyFile(Table):
     claim: tuple[ClaimTable, ...] = Field((), strict=False)
     published: tuple[PublishedTable, ...] = Field((), strict=False)
     lacking: tuple[LackingTable, ...] = Field((), strict=False)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _known_keys(cls, value: Any) -> Any:
-        # The most frequent mistakes first: "vpn" for "vpns", a plural, [table] for [[array]].
-        if isinstance(value, dict):
-            for key in value:
-                if key.removesuffix("s") in _TABLES | _ARRAYS and key not in known_keys(cls):
-                    right = key.removesuffix("s")
-                    header = f"[[{right}]]" if right in _ARRAYS else f"[{right}]"
-                    raise problem(f'"{key}" is not a key here', f"write {header}", [key])
-            for key in _ARRAYS & value.keys():
-                if isinstance(value[key], dict):
-                    raise problem(f"[{key}] is one table", f"write [[{key}]]", [key])
-        refuse_unknown_keys(value, known_keys(cls))
-        return value
 
     @model_validator(mode="after")
     def _links_can_do_it(self) -> StudyFile:

@@ -18,7 +18,6 @@ from pydantic import BaseModel, ValidationError
 from culvert.results import Parameters, canonical_json
 from culvert.study.catalogue import Catalogue
 from culvert.study.conditions.condition import ConditionTable
-from culvert.study.explain import SEE
 from culvert.study.lines import Path
 from culvert.study.model import MeasurementTable
 from culvert.study.problems import Problem, problems_of
@@ -57,7 +56,7 @@ def requested(
             problems[path] = Problem(path, why, near(table.kind, catalogue.measurements))
             continue
         outcomes = (
-            _unknown_cells(table, here)
+            _unknown_cells(table)
             if measurement is None
             else _cells(table, condition, measurement.Parameters, here)
         )
@@ -126,15 +125,10 @@ def _cells(
         yield from _validated(values, model, here, path_of)
 
 
-def _unknown_cells(table: MeasurementTable, here: Path) -> Iterator[Parameters | Problem]:
+def _unknown_cells(table: MeasurementTable) -> Iterator[Parameters]:
     """The cells of a measurement that is not installed: arrays are crossed, nothing is checked."""
-    for values, path_of in _crossed(table.given, None):
-        for key, value in values.items():
-            wrong = _unwritable(value)
-            if wrong:
-                yield Problem((*here, *path_of[key]), wrong, SEE)
-                return
-        yield Parameters.of(values)
+    for values, _ in _crossed(table.given, None):
+        yield Parameters.of(json.loads(json.dumps(values, default=str)))
 
 
 def _crossed(
@@ -171,28 +165,12 @@ def _takes_arrays(annotation: object) -> bool:
 def _validated(
     values: dict[str, Any], model: type[BaseModel], here: Path, path_of: Mapping[str, Path]
 ) -> Iterator[Parameters | Problem]:
-    for key, value in values.items():
-        wrong = _unwritable(value)
-        if wrong:
-            yield Problem((*here, *path_of[key]), wrong, SEE)
-            return
     try:
-        parameters = model.model_validate_json(json.dumps(values), strict=True)
+        # A date is text here, as nothing in JSON is one.
+        parameters = model.model_validate_json(json.dumps(values, default=str), strict=True)
         yield Parameters.of(parameters.model_dump(mode="json", by_alias=True))
     except ValidationError as error:
         for problem in problems_of(error, values):
             first, rest = problem.path[:1], problem.path[1:]
             inside = path_of[str(first[0])] if first and first[0] in path_of else first
             yield Problem((*here, *inside, *rest), problem.why, problem.remedy)
-
-
-def _unwritable(value: object) -> str:
-    """Why a value cannot be written as JSON; empty if it can."""
-    try:
-        json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError):
-        finite = isinstance(value, float) and not math.isfinite(value)
-        return f"{value} is not {'a finite number' if finite else 'a number, text, true or false'}"
-    except RecursionError:
-        return "it is nested too deeply"
-    return ""

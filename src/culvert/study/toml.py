@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -9,7 +10,8 @@ from typing import Any
 
 from culvert.errors import StudyError
 from culvert.metrics.renamed import renamed
-from culvert.study.lines import Path, line_numbers, nearest_line
+from culvert.study.lines import Path, line_numbers
+from culvert.study.problems import Problem, study_error
 
 MOST_BYTES = 1 << 19
 """Ten times the longest shipped study."""
@@ -88,11 +90,14 @@ def _refuse_by_size(data: Mapping[str, Any], lines: Mapping[Path, int], source: 
         if count > MOST_VALUES:
             raise _too_many(source)
         if len(path) > MOST_PARTS:
-            raise StudyError(_place(source, lines, path), "it is nested too deeply", "flatten it")
-        if isinstance(value, int) and abs(value) > MOST_INTEGER:
-            raise StudyError(
-                _place(source, lines, path), "the number is out of bounds", "write a smaller one"
-            )
+            problem = Problem(path, "it is nested too deeply", "flatten it")
+        elif isinstance(value, float) and not math.isfinite(value):
+            problem = Problem(path, "it is not a finite number", "write one")
+        elif isinstance(value, int) and abs(value) > MOST_INTEGER:
+            problem = Problem(path, "the number is out of bounds", "write a smaller one")
+        else:
+            continue
+        raise study_error(source, [problem], lines)
 
 
 def _values(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
@@ -107,11 +112,6 @@ def _values(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
             todo += [((*here, key), item) for key, item in one.items()]
         elif isinstance(one, list):
             todo += [((*here, index), item) for index, item in enumerate(one)]
-
-
-def _place(source: str, lines: Mapping[Path, int], path: Path) -> str:
-    line = nearest_line(lines, path)
-    return f"{source}, line {line}" if line else source
 
 
 _KEYS = frozenset({"kind", "measurement", "measurements", "metric", "test", "until"})

@@ -1,5 +1,5 @@
-"""Tables A1 and A2 as published (mean, deviation, how many times slower than the baselines), and all
-tables of a report on the data."""
+"""Tables A1 and A2 as published (mean, deviation, how many times slower than the baselines), and
+all tables of a report on the data."""
 
 from __future__ import annotations
 
