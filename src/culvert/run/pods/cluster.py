@@ -18,8 +18,7 @@ from culvert.labs.kubernetes.pods.lab import NO_WISHES, KubernetesLab, Wishes
 from culvert.labs.kubernetes.pods.workspace import Options, Workspace
 from culvert.labs.process import Usage
 from culvert.measurements.base import Measurement
-from culvert.plan.plan import Cell
-from culvert.plan.plan import Plan
+from culvert.plan.plan import Cell, Plan
 from culvert.run.outlook.shortfalls import Shortfall
 from culvert.run.pods.observers import Observers
 from culvert.run.pods.possible import (
