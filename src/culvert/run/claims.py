@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD:src/culvert/run/claims.py
 from collections.abc import Iterable
 
 from culvert.analysis.line import Line, line_of
 from culvert.errors import CulvertError
 from culvert.labs.guest import guest
-from culvert.plan.cells import Cell
-from culvert.plan.plan import Plan
-=======
 from culvert.plan.plan import Cell, Plan
->>>>>>> be921d54 (More small files join their concept: a plan's cells, a study's tables, a bundle's contents):src/culvert/run/claim_cells.py
 from culvert.study.claims.test import VpnSide
 from culvert.study.study import Study
 from culvert.study.table import BASELINE

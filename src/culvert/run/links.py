@@ -18,15 +18,9 @@ import polars as pl
 from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
 from culvert.journal.record import TrialRecord
-<<<<<<< HEAD:src/culvert/run/links.py
 from culvert.labs.passage import PASSAGES, UNKNOWN
-from culvert.plan.attempts import Place, Unplaced, keys_of, next_key
-from culvert.plan.cells import Cell
-from culvert.plan.plan import Trial
-=======
 from culvert.plan.plan import Cell, Trial
 from culvert.plan.schedule import Place, Unplaced, keys_of, next_key
->>>>>>> be921d54 (More small files join their concept: a plan's cells, a study's tables, a bundle's contents):src/culvert/run/links/underlays.py
 from culvert.results import Status
 from culvert.run.outlook.expected import LinkOf, emulated, verification_of
 from culvert.run.trials.finding import TrialFinding

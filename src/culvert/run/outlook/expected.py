@@ -14,20 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-<<<<<<< HEAD
 from culvert import tools
 from culvert.errors import CulvertError, UsageError
 from culvert.files.folder import any_folder
 from culvert.files.plain import read_plain
 from culvert.measurements.underlay.underlay import Underlay, UnderlayParameters
-from culvert.plan.cells import Cell
-from culvert.plan.plan import Plan, TimeEstimate
-from culvert.results import Parameters
-=======
 from culvert.plan.plan import Cell, Plan, TimeEstimate
-from culvert.run.links.verifications import LinkOf, emulated, verification_of
-from culvert.run.outlook.trial_times import TrialTimes, learned
->>>>>>> be921d54 (More small files join their concept: a plan's cells, a study's tables, a bundle's contents)
+from culvert.results import Parameters
 from culvert.study.catalogue import Catalogue
 from culvert.study.conditions.processors import cores
 from culvert.study.study import Study

@@ -11,8 +11,7 @@ from culvert.errors import NotPossible
 from culvert.labs import guest
 from culvert.machine.record.memory import read_memory
 from culvert.machine.tree import Tree
-from culvert.plan.cells import Cell
-from culvert.plan.plan import Plan
+from culvert.plan.plan import Cell, Plan
 from culvert.study.catalogue import installed_measurements
 from culvert.study.conditions.condition import ConditionTable
 from culvert.study.conditions.processors import cores, node_cpus

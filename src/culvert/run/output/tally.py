@@ -7,8 +7,7 @@ from typing import Any
 
 from culvert.analysis.status import cause_of
 from culvert.journal.record import TrialRecord
-from culvert.plan.cells import Cell
-from culvert.plan.plan import Plan
+from culvert.plan.plan import Cell, Plan
 from culvert.plan.stopping import Decision
 from culvert.results import Status
 
