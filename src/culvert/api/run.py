@@ -19,8 +19,7 @@ from culvert.report.claims import claims_table
 from culvert.report.exported import exported
 from culvert.report.html.drawing import Drawing
 from culvert.report.html.write import printed, write_data
-from culvert.report.model import Data, Figure
-from culvert.report.read import read
+from culvert.report.model import Data, Figure, read
 from culvert.report.terminal.summary import summary_of
 from culvert.study.table import near
 
