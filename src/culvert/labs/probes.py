@@ -26,6 +26,7 @@ _TARGETS = {
 }
 _MACHINES = {62: "x86_64", 183: "aarch64", 40: "armv7", 8: "mips"}
 """e_machine of ELF (elf(5))."""
+_PT_INTERP = 3
 
 
 @dataclass(frozen=True)
@@ -65,11 +66,15 @@ def probe_for(what: str, architecture: Architecture) -> Path:
 
 
 def static_for(architecture: Architecture) -> Path | None:
-    """The static probe that ``make probe-static`` has built; None if it has not."""
+    """The static probe that ``make probe-static`` has built, or this program's own, which is static
+    in a wheel; None if there is neither."""
     for directory in tools.tool_directories():
         path = directory / FOLDER / f"{PROBE}-{architecture.name}"
         if path.is_file() and program_architecture(path) == architecture.name:
             return path
+    own = tools.find(PROBE)
+    if own is not None and program_architecture(own) == architecture.name and _is_static(own):
+        return own
     return None
 
 
@@ -95,6 +100,18 @@ def program_architecture(path: Path) -> str:
     if name == "mips" and head[4] == 2:
         name = "mips64"
     return _little_endian(name) if name.startswith("mips") and not big else name
+
+
+def _is_static(path: Path) -> bool:
+    """Whether an ELF file of a wheel's platforms names no dynamic loader (elf(5))."""
+    with path.open("rb") as file:
+        head = file.read(4096)
+    if head[4:6] != b"\x02\x01":  # 64 bits, little-endian
+        return False
+    (offset,) = struct.unpack_from("<Q", head, 32)
+    size, count = struct.unpack_from("<HH", head, 54)
+    kinds = {struct.unpack_from("<I", head, offset + i * size)[0] for i in range(count)}
+    return _PT_INTERP not in kinds
 
 
 def _little_endian(mips: str) -> str:
