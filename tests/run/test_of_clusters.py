@@ -6,8 +6,7 @@ import pytest
 
 from culvert.labs.registry import lab_kind
 from culvert.plan.plan import Plan
-from culvert.run.of_clusters import REMEDY
-from culvert.run.request import RunRequest
+from culvert.run.request import REMEDY, RunRequest
 
 
 def absent(study: str, lab: str) -> set[tuple[str, str]]:

@@ -12,10 +12,13 @@ from culvert.errors import UsageError
 from culvert.labs.kind import Elsewhere, LabKind, OfPods
 from culvert.labs.registry import DEFAULT
 from culvert.plan.plan import Plan
-from culvert.run.of_clusters import without_clusters
 from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.study import Study
+from culvert.vpns import registry
 from culvert.vpns.installed import installed_catalogue
+
+OF_CLUSTERS = "it needs the lab kubernetes"
+REMEDY = "run it with --lab kubernetes --cluster embedded"
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class RunRequest:
                 "run it with --lab kubernetes",
             )
         if not pods:
-            study = without_clusters(study, installed_measurements())
+            study = _without_clusters(study)
         plan = replace(Plan.of(study), grouped=pods)
         for pattern in self.only:
             if not plan.only(pattern).cells:
@@ -84,3 +87,28 @@ class RunRequest:
         for pattern in self.only:
             words += ["--only", pattern]
         return words
+
+
+def _without_clusters(study: Study) -> Study:
+    """The study whose parts that only a cluster has are among those that are missing."""
+    lacking, measurements = study.lacking, installed_measurements()
+    vpns = {
+        name: f"{name}: {OF_CLUSTERS}"
+        for name in study.vpns
+        if name not in lacking.vpns and registry.create(registry.parse(name)).variant.of_clusters
+    }
+    kinds = {one.kind for each in study.requested.values() for one in each}
+    needing = {
+        kind: f"{kind}: {OF_CLUSTERS}"
+        for kind in sorted(kinds)
+        if kind in measurements and measurements[kind].of_clusters
+    }
+    if not vpns and not needing:
+        return study
+    found = replace(
+        lacking,
+        vpns={**lacking.vpns, **vpns},
+        measurements={**lacking.measurements, **needing},
+        remedy=REMEDY,
+    )
+    return replace(study, lacking=found)
