@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from culvert.labs.kubernetes.api.client import Api, ApiError, NotAdmitted
-from culvert.labs.kubernetes.api.exchange import Exchange
+from culvert.labs.kubernetes.api.timed_requests import TimedRequests
 
 SECURITY = {
     "message": 'pods "p" is forbidden: violates PodSecurity "restricted:latest": privileged',
@@ -34,7 +34,7 @@ def refused(body: object, status: int = 403) -> ApiError:
 
     client = SimpleNamespace(rest_client=SimpleNamespace(request=None))
     with pytest.raises(ApiError) as found:
-        Api(client, Exchange(client, 1.0), "https://here").create("pod p", request)
+        Api(client, TimedRequests(client, 1.0), "https://here").create("pod p", request)
     return found.value
 
 

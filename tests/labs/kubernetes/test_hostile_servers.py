@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import LabError
-from culvert.labs.kubernetes.api import exchange
+from culvert.labs.kubernetes.api import timed_requests
 from culvert.labs.kubernetes.api.client import Api, Unreachable
 from culvert.labs.kubernetes.api.programs import PodProgram
 from tests.cli import Cli
@@ -117,13 +117,13 @@ LATE: dict[str, Connection] = {
 def test_one_that_is_late(
     server: Server, kubeconfig: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(exchange, "CONTACT_S", 0.5)
+    monkeypatch.setattr(timed_requests, "CONTACT_S", 0.5)
     server.serve = LATE[name]
     api = Api.of(kubeconfig)
     with pytest.raises(Unreachable) as error:
         api.version()
     assert error.value.remedy
-    assert not api.exchange.answered
+    assert not api.requests.answered
     assert "secret" not in str(error.value)
 
 
@@ -157,7 +157,7 @@ def test_one_that_is_no_api_server(server: Server, kubeconfig: Path, name: str) 
 
 
 def test_one_that_floods(server: Server, kubeconfig: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(timed_requests, "MOST_BYTES", 1 << 20)
     server.serve = flooding
     with pytest.raises(LabError, match="larger than 1 MiB"):
         Api.of(kubeconfig).version()

@@ -216,7 +216,7 @@ class ReachedCluster(Clusters):
 
     def require_reachable(self) -> None:
         """Ask for its version if the last request had no answer."""
-        if not self._api.exchange.answered:
+        if not self._api.requests.answered:
             self._api.version()
 
     def _open(self) -> Under:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 
 from culvert.errors import CulvertError, LabError, NotPossible, UsageError
 from culvert.files.json_text import read_json
-from culvert.labs.kubernetes.api.exchange import Exchange
+from culvert.labs.kubernetes.api.timed_requests import TimedRequests
 
 T = TypeVar("T")
 
@@ -72,7 +72,7 @@ class Api:
     """One cluster as one user sees it."""
 
     client: Any
-    exchange: Exchange
+    requests: TimedRequests
     server: str
 
     @classmethod
@@ -97,7 +97,7 @@ class Api:
                 why = f"its server {_without_password(str(settings.host))!r} is not a URL"
                 raise UsageError(what, why, "write https://ADDRESS:PORT")
             made = client.ApiClient(settings)
-            return cls(made, Exchange(made, REQUEST_S), _without_password(settings.host))
+            return cls(made, TimedRequests(made, REQUEST_S), _without_password(settings.host))
         except UsageError:
             raise
         except Exception as error:  # what the client does not check raises errors of any type
@@ -120,7 +120,7 @@ class Api:
         settings.no_proxy = "*"
         config.load_kube_config_from_dict(json.loads(kubeconfig), client_configuration=settings)
         made = client.ApiClient(settings)
-        return cls(made, Exchange(made, WITHIN_S, enter), settings.host)
+        return cls(made, TimedRequests(made, WITHIN_S, enter), settings.host)
 
     @property
     def core(self) -> Any:

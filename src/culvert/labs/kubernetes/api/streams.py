@@ -77,7 +77,7 @@ def connect(api: Api, namespace: str, pod: str, container: str, argv: Sequence[s
     headers = {name.lower(): value for name, value in headers.items()}
 
     def start() -> Streams:
-        api.exchange.enter()
+        api.requests.enter()
         return Streams(settings, url, headers, capture_all=False, binary=True)
 
     try:

@@ -1,4 +1,4 @@
-"""The client's exchanges with the API server, each with a deadline for the whole of it.
+"""The client's requests to the API server, each with a deadline for the whole of it.
 
 The client's own deadline is for each read, which a server that sends a byte at a time meets; and it
 reads all that a server sends.
@@ -17,7 +17,7 @@ MOST_BYTES = 256 << 20
 """Of an answer: five thousand nodes have 80 MB."""
 
 
-class Exchange:
+class TimedRequests:
     """In the place of a client's own ``request``. ``request_s`` is the deadline for a server that
     has answered before; ``answered``: whether the server did, the last time. ``enter`` moves a new
     thread into the network from which the server is reached, if it is not the machine's."""
@@ -36,7 +36,7 @@ class Exchange:
         what the client raises."""
         deadline_s = _request_timeout or (self._request_s if self.answered else CONTACT_S)
 
-        def exchange() -> Any:
+        def answered() -> Any:
             self.enter()
             found = self._request(*args, _request_timeout=deadline_s, **fields)
             if found.data is None:
@@ -46,7 +46,7 @@ class Exchange:
 
         self.answered = False
         try:
-            found = within(deadline_s, exchange)
+            found = within(deadline_s, answered)
         except TimeoutError as error:
             raise TimeoutError(f"no answer within {deadline_s:g} s") from error
         self.answered = True
