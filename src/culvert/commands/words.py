@@ -29,10 +29,6 @@ Only = Annotated[
         help="Include only cells whose VPN, condition or measurement matches (repeatable).",
     ),
 ]
-InventoryPath = Annotated[
-    Path | None,
-    typer.Option("--inventory", metavar="FILE", help="Inventory of the hosts (Ansible's format)."),
-]
 AskSudoPassword = Annotated[
     bool, typer.Option("--ask-sudo-password", help="Prompt for the sudo password of the hosts.")
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -115,8 +115,11 @@ def limits(data: Data) -> tuple[str, ...]:
         _without_root(data),
         _blocks(data),
         stopped_early(data),
-        _super_packets(data),
-        _slowed_down(data),
+        _of(
+            "link decisions per super-packet instead of per packet",
+            decided_per_super_packet(data),
+        ),
+        _of("a slow router emulated by a CPU quota, not measured on one", slowed_down(data)),
     )
     return tuple(limit for limit in found if limit)
 
@@ -144,18 +147,8 @@ def _imported(data: Data) -> tuple[str, ...]:
     )
 
 
-def _super_packets(data: Data) -> str:
-    names = decided_per_super_packet(data)
-    if not names:
-        return ""
-    return f"link decisions per super-packet instead of per packet: {', '.join(names)}"
-
-
-def _slowed_down(data: Data) -> str:
-    names = slowed_down(data)
-    if not names:
-        return ""
-    return f"a slow router emulated by a CPU quota, not measured on one: {', '.join(names)}"
+def _of(limit: str, conditions: Sequence[str]) -> str:
+    return f"{limit}: {', '.join(conditions)}" if conditions else ""
 
 
 def _few_cpus(data: Data) -> str:

@@ -5,9 +5,8 @@ Each has a short form, a single word: ``loss = "1%"``, ``queue = "codel"``, ``ji
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, PlainValidator, model_validator
 from pydantic_core.core_schema import ValidationInfo
@@ -30,7 +29,6 @@ DIRECTORY = "directory"
 read."""
 
 Delay = Annotated[DurationNs, Field(le=LONGEST_DELAY_NS)]
-_Found = TypeVar("_Found", bound=Recorded)
 
 
 def _word(key: str, table: type[Table]) -> BeforeValidator:
@@ -41,18 +39,17 @@ def _word(key: str, table: type[Table]) -> BeforeValidator:
     )
 
 
-def _file(read: Callable[[Path], _Found], unread: Callable[[Path], _Found]) -> PlainValidator:
-    """A file by its name, relative to the study's directory; ``unread`` is used if files are not
-    read."""
+def _file(kind: type[Recorded]) -> PlainValidator:
+    """A file by its name, relative to the study's directory."""
 
-    def found(value: object, info: ValidationInfo) -> _Found:
+    def found(value: object, info: ValidationInfo) -> Recorded:
         if not isinstance(value, str):
             raise problem(f"{value!r} is not a file name", 'write it as "lte.trace"')
         directory = (info.context or {}).get(DIRECTORY, Path())
         if directory is None:
-            return unread(Path(value))
+            return kind.unread(Path(value))
         try:
-            return read((directory / value).resolve())
+            return kind.read((directory / value).resolve())
         except UsageError as error:
             raise problem(f"{error.what}: {error.why}", error.remedy) from None
         except (RuntimeError, ValueError) as error:  # a loop of links, a zero byte
@@ -62,8 +59,8 @@ def _file(read: Callable[[Path], _Found], unread: Callable[[Path], _Found]) -> P
 
 
 _DIGEST = PlainSerializer(lambda found: f"sha256:{found.sha256}", return_type=str)
-TraceFile = Annotated[Trace, _file(Trace.read, Trace.unread), _DIGEST]
-DelaysFile = Annotated[Delays, _file(Delays.read, Delays.unread), _DIGEST]
+TraceFile = Annotated[Trace, _file(Trace), _DIGEST]
+DelaysFile = Annotated[Delays, _file(Delays), _DIGEST]
 
 
 class CodelTable(Table):

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from culvert.errors import LabError, UsageError
 from culvert.files.plain import read_plain
@@ -42,6 +43,21 @@ class Recorded:
     path: Path = field(compare=False)
     sha256: str
 
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Raises UsageError that names the file, and the line."""
+        found: Self = _known(cls._read, path, _stamp(path))
+        return found
+
+    @classmethod
+    @abstractmethod
+    def _read(cls, path: Path) -> Self: ...
+
+    @classmethod
+    @abstractmethod
+    def unread(cls, path: Path) -> Self:
+        """A file of a finished run, which is not read any more."""
+
     def unchanged(self) -> Path:
         """Its path, if its content is unchanged; raises LabError."""
         try:
@@ -62,18 +78,11 @@ class Trace(Recorded):
     mean_rate_bps: float
 
     @classmethod
-    def unread(cls, path: Path) -> Trace:
-        """A file of a finished run, which is not read any more."""
+    def unread(cls, path: Path) -> Self:
         return cls(path, "", 0.0)
 
     @classmethod
-    def read(cls, path: Path) -> Trace:
-        """Raises UsageError that names the file, and the line."""
-        found: Trace = _known(cls._read, path, _stamp(path))
-        return found
-
-    @classmethod
-    def _read(cls, path: Path) -> Trace:
+    def _read(cls, path: Path) -> Self:
         content = _content(path)
         last, count = 0, 0
         for number, line in _lines(path, content):
@@ -98,18 +107,11 @@ class Delays(Recorded):
     per_cent_ns: tuple[int, ...]
 
     @classmethod
-    def unread(cls, path: Path) -> Delays:
-        """A file of a finished run, which is not read any more."""
+    def unread(cls, path: Path) -> Self:
         return cls(path, "", (0,) * 101)
 
     @classmethod
-    def read(cls, path: Path) -> Delays:
-        """Raises UsageError that names the file, and the line."""
-        found: Delays = _known(cls._read, path, _stamp(path))
-        return found
-
-    @classmethod
-    def _read(cls, path: Path) -> Delays:
+    def _read(cls, path: Path) -> Self:
         content = _content(path)
         values = [
             _delay_ms(path, number, line)
