@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, create_model
 
-from culvert.measurements.base import BaseParameters
-from culvert.measurements.descriptions import descriptions
+from culvert.measurements.base import BaseParameters, descriptions
 
 
 class Parent(BaseParameters):

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from culvert.measurements.parameters import Sampling
 from culvert.measurements.rtt.rtt import Rtt, RttParameters
-from culvert.measurements.rtt.schedule import Sampling
 from culvert.probe.results.base import SHARES
 from culvert.proof.limits import GENERATOR
 from culvert.results import Status

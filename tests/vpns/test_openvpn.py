@@ -10,7 +10,7 @@ from culvert import tools
 from culvert.errors import NotPossible, VpnError
 from culvert.labs.base import Lab
 from culvert.labs.node import Node
-from culvert.proof.datapath import judge_data_path
+from culvert.proof.route import judge_data_path
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract.observe import node_state
 from culvert.vpns.openvpn import config

@@ -7,13 +7,16 @@ and the proof cover exactly the packets that it counts.
 
 from __future__ import annotations
 
+import ast
+import inspect
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from culvert.measurements.descriptions import descriptions
 from culvert.metrics import MetricSpec, Weight
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
@@ -23,6 +26,37 @@ if TYPE_CHECKING:
     from pydantic import GetJsonSchemaHandler
     from pydantic.json_schema import JsonSchemaValue
     from pydantic_core import CoreSchema
+
+
+def descriptions(model: type[BaseModel]) -> dict[str, str]:
+    """The docstrings below a model's fields, by field, those of parent classes included; fields
+    without one are left out.
+
+    Pydantic has this as ``use_attribute_docstrings``, but reads the source when a class is defined:
+    each command would take that time, and only documents need it.
+    """
+    found: dict[str, str] = {}
+    for one in reversed(model.__mro__):
+        if issubclass(one, BaseModel) and one is not BaseModel:
+            found |= _own(one)
+    return {name: text for name, text in found.items() if name in model.model_fields}
+
+
+def _own(model: type[BaseModel]) -> dict[str, str]:
+    try:
+        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
+    except (OSError, TypeError, SyntaxError):  # a class without a source file
+        return {}
+    body = tree.body if isinstance(tree, ast.ClassDef) else []
+    return {
+        field.target.id: inspect.cleandoc(text.value.value)
+        for field, text in pairwise(body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+        and isinstance(text.value.value, str)
+    }
 
 
 class BaseParameters(BaseModel):

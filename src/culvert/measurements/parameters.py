@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
@@ -17,6 +18,19 @@ SAMPLING = Label("{} times")
 DIRECTION = {"up": "a to b", "down": "b to a", "both": "both ways at once"}
 LOADED = {way: f"load {words}" for way, words in DIRECTION.items()}
 INSTRUMENT = Label("by {}", {"probe": "by the probe"})
+
+
+class Sampling(StrEnum):
+    """Schedules of echo requests, all of one mean rate. Each starts at a random phase."""
+
+    SCATTERED = "scattered"
+    """One in each period, at a place that moves by the golden ratio: gaps of 0.618 and 1.618
+    periods, so that no phase of the kernel's tick, or of anything periodic, is preferred."""
+    PERIODIC = "periodic"
+    """Even gaps (RFC 3432)."""
+    POISSON = "poisson"
+    """Exponential gaps (RFC 2330, 11.1.1)."""
+
 
 PacketSize = Annotated[int, Field(ge=SMALLEST, le=65535), SIZES]
 """Bytes of the inner IP packet."""

@@ -6,9 +6,8 @@ from functools import partial
 
 from culvert.labs.node import Node
 from culvert.proof.capture import judge_capture
-from culvert.proof.control import to_control
 from culvert.proof.reconcile import LinkCount, reconcile
-from culvert.proof.route import judge_relays
+from culvert.proof.route import judge_relays, to_control
 from culvert.topology.link.spec import LinkSpec
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome

@@ -1,4 +1,5 @@
-"""Direct or relayed: claimed by the variant, reported by the program, counted at the relays.
+"""The path of packets: in the kernel or in user space, direct or relayed. A variant claims it, the
+kernel and the program report it, and relays count it.
 
 A relayed path is proved by its packets on the relay's link, which must be ciphertext; a direct path
 by their absence there.
@@ -6,16 +7,20 @@ by their absence there.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
+from culvert.labs.node import Node
 from culvert.probe.results import Accounted
-from culvert.proof.control import to_control
+from culvert.proof.reconcile import LinkCount
 from culvert.proof.underlay import requested_loss
+from culvert.topology.graph import Role
 from culvert.topology.link.impairment import OneWay
 from culvert.topology.link.spec import LinkSpec
 from culvert.trial.check import Check
 from culvert.trial.session import Session
 from culvert.trial.watch import Watched
+from culvert.vpns.base import Vpn
 
 ALL_BUT = 0.02
 """Share of the path's packets that a relay's counters may miss: they are read at other times. What
@@ -33,6 +38,20 @@ BESIDE_PPS = 10
 """The same by time: keepalives, and members that look for paths."""
 BESIDE_MOST = 0.25
 """In no case more, so that the packets of a short trial cannot all cross the relay."""
+
+
+def judge_data_path(vpn: Vpn, ends: Iterable[Node]) -> Check:
+    """A kernel VPN that silently falls back to user space, or the reverse, is another VPN."""
+    found = {node.name: vpn.determine_data_path(node) for node in ends}
+    passed = all(path == vpn.data_path for path in found.values())
+    found_on = ", ".join(f"{path} on {name}" for name, path in found.items())
+    return Check(
+        "data path",
+        passed,
+        f"packets are handled in {found_on}; {vpn.id} claims {vpn.data_path}",
+        "the VPN uses another data path: check its log and the kernel's modules",
+        {name: str(path) for name, path in found.items()},
+    )
 
 
 def judge_route(session: Session, when: str) -> Check:
@@ -156,3 +175,15 @@ def _sent(session: Session, watched: Watched) -> int:
     ]
     devices = (accounted.device(name) for name, accounted in used)
     return sum(device.tx_packets for device in devices if device is not None)
+
+
+def to_control(session: Session, watched: Watched) -> LinkCount:
+    """What the VPN's control servers received, all together: the ends may have sent as much beside
+    the path's packets. Nothing where a real link carries other traffic too."""
+    nodes = () if session.lab.real_links else session.lab.of_role(Role.CONTROL)
+    accounts = [(node, watched.others[node.name]) for node in nodes if node.name in watched.others]
+    devices = [used.device(node.underlay.device) for node, used in accounts]
+    known = [device for device in devices if device is not None]
+    packets = sum(device.rx_packets for device in known)
+    frame_bytes = sum(device.rx_bytes for device in known)
+    return LinkCount.of_frames(packets, frame_bytes, "the control servers")

@@ -28,6 +28,10 @@ from culvert.trial.check import Evidence
 
 Passages = dict[tuple[str, str], Mapping[str, str]]
 """Device, gateway, source and TTL by the names of both nodes, the one that sends first."""
+POSITION = 0
+"""Position of a verification in its block: before all trials."""
+ATTEMPTS = 3
+"""Verifications of a link in a block, until it is as requested."""
 
 
 def passages_of(underlay: Mapping[str, Any]) -> Passages:
@@ -56,12 +60,6 @@ def changes(since: int, before: Passages, now: Passages) -> list[str]:
             what = "; ".join(sorted(different))
             found.append(f"the path changed since block {since}: {source} to {target}: {what}")
     return sorted(found)
-
-
-POSITION = 0
-"""Position of a verification in its block: before all trials."""
-ATTEMPTS = 3
-"""Verifications of a link in a block, until it is as requested."""
 
 
 @dataclass(frozen=True)

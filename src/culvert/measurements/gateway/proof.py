@@ -17,7 +17,7 @@ from culvert.measurements.gateway.crowd import (
     Talk,
     Transport,
 )
-from culvert.measurements.streams.integrity import intact
+from culvert.measurements.streams.packet import intact
 from culvert.probe.results import Captured
 from culvert.proof.capture import judge_capture
 from culvert.topology.shapes import CORE

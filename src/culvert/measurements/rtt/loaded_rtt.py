@@ -24,13 +24,12 @@ from culvert.measurements.parameters import (
     Congestion,
     Duration,
     PacketSize,
+    Sampling,
     Spin,
     Streams,
 )
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
-from culvert.measurements.rtt.schedule import Sampling
-from culvert.measurements.streams.integrity import intact
-from culvert.measurements.streams.packet import UDP_HEADERS
+from culvert.measurements.streams.packet import UDP_HEADERS, intact
 from culvert.measurements.streams.tcp_load import FlowDirection, Loaded, TcpLoad, TcpStreams
 from culvert.metrics import Better, MetricSpec, Weight, family
 from culvert.probe.results import RttResult

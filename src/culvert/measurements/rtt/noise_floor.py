@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from culvert.measurements.rtt.schedule import Sampling
+from culvert.measurements.parameters import Sampling
 from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.metrics import family
 from culvert.probe.results import Floor, parse

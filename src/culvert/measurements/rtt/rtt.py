@@ -16,12 +16,24 @@ from pydantic_core import PydanticCustomError
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.instruments.base import Instrument, refuse
 from culvert.measurements.instruments.run import measure_ping
-from culvert.measurements.parameters import INSTRUMENT, PROTOCOL, RATE, SAMPLING, PacketSize, Spin
+from culvert.measurements.parameters import (
+    INSTRUMENT,
+    PROTOCOL,
+    RATE,
+    SAMPLING,
+    PacketSize,
+    Sampling,
+    Spin,
+)
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
-from culvert.measurements.rtt.schedule import Sampling
-from culvert.measurements.streams.integrity import intact
-from culvert.measurements.streams.packet import ICMP_HEADERS, SMALLEST, TCP_HEADERS, UDP_HEADERS
-from culvert.measurements.streams.tcp_echo import transaction_traffic
+from culvert.measurements.streams.packet import (
+    ICMP_HEADERS,
+    SMALLEST,
+    TCP_HEADERS,
+    UDP_HEADERS,
+    intact,
+)
+from culvert.measurements.streams.tcp_packets import transaction_traffic
 from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results import Responded, RttResult, TcpInfo, parse
 from culvert.probe.results.base import SHARES

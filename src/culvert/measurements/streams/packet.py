@@ -1,6 +1,8 @@
-"""Sizes: a packet size is the size of the inner IP packet in bytes."""
+"""Packets: sizes are those of the inner IP packet in bytes; a payload must stay intact."""
 
 from __future__ import annotations
+
+from culvert.trial.check import Check
 
 UDP_HEADERS = 28
 """IPv4 header (20) and UDP header (8)."""
@@ -19,3 +21,13 @@ PROBE_HEADER = 28
 def marked_run(size: int) -> int:
     """Bytes of the canary in a packet of that size."""
     return size - UDP_HEADERS - PROBE_HEADER
+
+
+def intact(corrupt: int) -> Check:
+    """Payloads are checked where they arrive: ``corrupt`` differed from what was sent."""
+    return Check(
+        "payload is intact",
+        corrupt == 0,
+        f"{corrupt} payloads differed from what was sent",
+        "the tunnel changes data: report it to the VPN's developers",
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from culvert.measurements.streams.tcp_flows import inner_traffic
+from culvert.measurements.streams.tcp_packets import inner_traffic
 from culvert.measurements.streams.udp_stream import SLACK_S
 from culvert.probe.results import TcpSource, TcpSunk, parse
 from culvert.trial.session import Session

@@ -18,7 +18,7 @@ from culvert.measurements.ceiling import tcp_ceiling_bps
 from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
 from culvert.measurements.instruments.run import measure_throughput
 from culvert.measurements.parameters import DIRECTION, INSTRUMENT, Congestion, Duration, Streams
-from culvert.measurements.streams.integrity import intact
+from culvert.measurements.streams.packet import intact
 from culvert.measurements.streams.tcp_load import (
     WRITE_BYTES,
     FlowDirection,

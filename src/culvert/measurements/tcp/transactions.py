@@ -20,7 +20,7 @@ from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.ceiling import bare_link_tells
 from culvert.measurements.parameters import Duration
 from culvert.measurements.streams.packet import UDP_HEADERS
-from culvert.measurements.streams.tcp_echo import transaction_traffic
+from culvert.measurements.streams.tcp_packets import transaction_traffic
 from culvert.metrics import Better, MetricSpec, Weight, family
 from culvert.probe.results import Responded, TcpInfo, Times, Transacted, parse
 from culvert.results import Histogram, measured

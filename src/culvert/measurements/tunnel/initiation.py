@@ -26,8 +26,7 @@ from culvert.errors import NotPossible, ProbeError, VpnError
 from culvert.labs.process import Process
 from culvert.labs.witness import View
 from culvert.measurements.base import BaseParameters, Measurement
-from culvert.measurements.tunnel.lengths import judge_lengths
-from culvert.measurements.tunnel.phases import phases_of
+from culvert.measurements.tunnel.phases import judge_lengths, phases_of
 from culvert.measurements.tunnel.starts import Cold, Precedence, Start, Starting, starting
 from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer, ProcessUse, parse

@@ -1,4 +1,4 @@
-"""The phases of an initiation, computed from the packets on the link. Pure.
+"""The packets of an initiation: its phases, and whether its echo went through the tunnel. Pure.
 
 ::
 
@@ -11,9 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from culvert.measurements.streams.packet import SMALLEST
-from culvert.probe.results import RecordedPacket
+from culvert.probe.results import Captured, RecordedPacket
+from culvert.trial.check import Check
 from culvert.vpns.base import Vpn, length_on_underlay
 from culvert.vpns.outer import OuterPacket, outer_packet
+
+_TCP = 6
+SLACK_NS = 10_000_000
+"""By this much the stamps of the link and of the probe may differ."""
 
 
 @dataclass(frozen=True)
@@ -66,3 +71,59 @@ def _carries_a_request(vpn: Vpn, packet: OuterPacket) -> bool:
         return False
     length = length_on_underlay(vpn, SMALLEST)
     return bool(packet.payload) if length is None else packet.length == length
+
+
+def judge_lengths(
+    vpn: Vpn, captured: Captured, *, most_recorded: int, sent_ns: int, answered_ns: int
+) -> list[Check]:
+    """The request and its answer are in packets as long as the VPN's overhead makes them; in a
+    tunnel over a stream, in at least as many bytes.
+
+    ``sent_ns`` and ``answered_ns`` are CLOCK_REALTIME. Without a check where the recording is not
+    complete, and for the baseline.
+    """
+    incomplete = len(captured.recorded) >= most_recorded or captured.kernel_drops > 0
+    if vpn.outer_flow is None or incomplete:
+        return []
+    expected = length_on_underlay(vpn, SMALLEST)
+    packets = [outer_packet(packet) for packet in captured.recorded]
+    data = [packet for packet in packets if not vpn.is_handshake(packet)]
+    there = [packet for packet in data if packet.outgoing]
+    back = [
+        packet
+        for packet in data
+        if not packet.outgoing
+        and sent_ns - SLACK_NS <= packet.timestamp_ns <= answered_ns + SLACK_NS
+    ]
+    if expected is None:
+        return [_of_a_stream(there, back)]
+    requests, answers = (_carriers(way, expected) for way in (there, back))
+    return [
+        Check(
+            "lengths reconcile (during initiation)",
+            requests > 0 and answers > 0,
+            f"{requests} packets of {expected} bytes, which carry a request, and {answers} with an "
+            f"answer, among {len(there)} and {len(back)} of the tunnel's data",
+            "the echo was answered around the tunnel, or the driver's outer_length() is wrong",
+            {"outer_length": expected, "requests": requests, "answers": answers},
+        )
+    ]
+
+
+def _carriers(way: list[OuterPacket], expected: int) -> int:
+    """Packets of that length; and a stream with enough bytes, for a path that begins relayed over
+    TCP."""
+    of_streams = [one for one in way if one.protocol == _TCP]
+    packets = sum(one.length == expected for one in way if one.protocol != _TCP)
+    return packets + (sum(len(one.payload) for one in of_streams) >= SMALLEST)
+
+
+def _of_a_stream(there: list[OuterPacket], back: list[OuterPacket]) -> Check:
+    sent, received = (sum(len(one.payload) for one in way) for way in (there, back))
+    return Check(
+        "lengths reconcile (during initiation)",
+        sent >= SMALLEST and received >= SMALLEST,
+        f"at least {sent} and {received} bytes of data for an echo of {SMALLEST} bytes",
+        "the echo was answered around the tunnel",
+        {"sent_bytes": sent, "received_bytes": received},
+    )

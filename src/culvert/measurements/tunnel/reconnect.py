@@ -19,7 +19,7 @@ from pydantic import Field
 
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.parameters import RATE, PacketSize
-from culvert.measurements.streams.integrity import intact
+from culvert.measurements.streams.packet import intact
 from culvert.measurements.streams.udp_stream import SLACK_S, UdpTrial
 from culvert.measurements.tunnel.events import Event, action_for
 from culvert.measurements.tunnel.looking import EndCaptures

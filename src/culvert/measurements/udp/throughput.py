@@ -25,18 +25,18 @@ from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics, udp_c
 from culvert.measurements.mtu.max_size import find_max_size
 from culvert.measurements.parameters import SIZES, PacketSize
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, NoiseFloor, noise_floor
-from culvert.measurements.streams.integrity import intact
-from culvert.measurements.streams.packet import marked_run
+from culvert.measurements.streams.packet import intact, marked_run
 from culvert.measurements.streams.udp_stream import UdpStream, UdpTrial, quiet_ms, udp_trial
-from culvert.measurements.udp.loaded_latency import (
+from culvert.measurements.udp.rates import (
     LATENCY_METRICS,
     LOADS,
+    RATE_METRICS,
     LoadedLatency,
     RttUnderUdp,
+    rate_metrics,
     rtt_under_udp,
 )
 from culvert.measurements.udp.search import Bounds, Limit, SearchPlan, SearchTrial, limit, search
-from culvert.measurements.udp.searched_rates import RATE_METRICS, rate_metrics
 from culvert.metrics import MetricSpec
 from culvert.proof.limits import GENERATOR, RECEIVER, Ceiling
 from culvert.results import Series, measured

@@ -18,8 +18,7 @@ from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, 
 from culvert.measurements.instruments.run import measure_throughput
 from culvert.measurements.mtu.max_size import find_max_size
 from culvert.measurements.parameters import INSTRUMENT, RATE, SIZES, Duration
-from culvert.measurements.streams.integrity import intact
-from culvert.measurements.streams.packet import UDP_HEADERS, marked_run
+from culvert.measurements.streams.packet import UDP_HEADERS, intact, marked_run
 from culvert.measurements.streams.udp_stream import Arrivals, UdpRun, UdpStream, UdpTrial, quiet_ms
 from culvert.measurements.udp.arrivals import (
     ARRIVAL_METRICS,

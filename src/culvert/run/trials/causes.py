@@ -21,6 +21,7 @@ from culvert.waiting import wait_until
 
 HERE = "this machine"
 """It issues the certificates."""
+ENDING_S = 0.2
 
 
 def clocks_apart(vpn: str, lab: Lab) -> VpnError | None:
@@ -40,9 +41,6 @@ def clocks_apart(vpn: str, lab: Lab) -> VpnError | None:
         f"the clock of {first} is {apart_s} s ahead of that of {last}",
         "set the clocks: chronyc makestep, or date -s",
     )
-
-
-ENDING_S = 0.2
 
 
 def broken_part(vpn: Vpn, lab: Lab, probes: Iterable[Probe] = ()) -> CulvertError | None:

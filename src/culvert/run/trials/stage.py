@@ -16,10 +16,9 @@ from culvert.labs.together import at_once
 from culvert.measurements.base import Measurement
 from culvert.proof.alive import ends_in_silence, still_carries, survivors
 from culvert.proof.canary import send_canary
-from culvert.proof.datapath import judge_data_path
 from culvert.proof.interference import Stops, left_alone
 from culvert.proof.judge import judge_outcome
-from culvert.proof.route import judge_route
+from culvert.proof.route import judge_data_path, judge_route
 from culvert.run.trials.paths import open_session
 from culvert.topology.graph import Path
 from culvert.topology.spec import LabSpec

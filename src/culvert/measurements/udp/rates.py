@@ -1,23 +1,65 @@
-"""Round trips beside a load of some per cent of the PDR: the metrics, declared and measured."""
+"""What a search for throughput yields: rates (NDR, PDR), and round trips beside a load of some
+per cent of the PDR."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from culvert.measurements.rtt.schedule import Sampling
+from culvert.measurements.parameters import Sampling
 from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.measurements.streams.udp_stream import SLACK_S, UdpRun, UdpStream, UdpTrial
-from culvert.metrics import Better, MetricSpec, family
+from culvert.measurements.udp.search import Bounds
+from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results import RttResult
 from culvert.results import Histogram, Metric, measured
 from culvert.trial.echo import Echo
 from culvert.trial.session import Session
 
+_PDR = HeadlineColumn(
+    "UDP rate with little loss (PDR)",
+    place=15,
+    superlative="Highest UDP rate with little loss (PDR)",
+    sentence="forwards {} of UDP with little loss (PDR)",
+    smallest="packet_size",
+)
 LOADS = (10, 50, 90)
 """Percentages of the PDR at which latency is measured."""
 TIMEOUT_MS = 1000
 LEAD_S = 0.1
 """The load runs for this time before the first echo request and after the last."""
+
+
+def _declared(
+    short: str, title: str, weight: Weight, column: HeadlineColumn | None = None
+) -> tuple[MetricSpec, ...]:
+    return (
+        MetricSpec(
+            f"{short}_pps", "packets/s", title, Better.MORE, weight, drawn=True, column=column
+        ),
+        MetricSpec(f"{short}_forwarded_pps", "packets/s", f"{title}, forwarded", Better.MORE),
+        MetricSpec(f"{short}_upper_pps", "packets/s", f"{title}, upper bound", Better.MORE),
+        MetricSpec(f"{short}_bps", "bit/s", f"{title}, in bits", Better.MORE),
+        MetricSpec(f"{short}_width_ratio", "1", f"{title}, relative width of the bounds"),
+    )
+
+
+RATE_METRICS = (
+    *_declared("pdr", "Rate with little loss (PDR)", Weight.MAIN, _PDR),
+    *_declared("ndr", "Rate without loss (NDR)", Weight.KEY),
+)
+
+
+def rate_metrics(name: str, bounds: Bounds, size: int) -> list[Metric]:
+    """``bps`` are bits of UDP payload, as goodput; 0 if even the lowest rate lost too much."""
+    lower = bounds.lower_pps or 0.0
+    values = {
+        f"{name}_pps": lower,
+        f"{name}_bps": lower * 8 * (size - UDP_HEADERS),
+        f"{name}_forwarded_pps": bounds.forwarded_pps,
+        f"{name}_upper_pps": bounds.upper_pps,
+        f"{name}_width_ratio": bounds.width,
+    }
+    return measured(RATE_METRICS, values)
 
 
 def _at_load(load: int) -> tuple[MetricSpec, ...]:
