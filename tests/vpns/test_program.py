@@ -8,6 +8,8 @@ from typing import ClassVar
 
 import pytest
 
+from culvert.labs.netns.lab import NetnsLab
+from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
 from culvert.vpns.authoring import (
     DataCipher,
@@ -92,6 +94,21 @@ def test_a_program_without_a_role_is_found_on_path() -> None:
 
     (lack,) = Absent(Plain.variants[0]).missing(HERE)
     assert (lack.what, lack.remedy) == ("no-such-program", "put no-such-program on PATH")
+
+
+@pytest.mark.lab
+def test_a_device_that_is_set_up_may_be_set_up_again() -> None:
+    with NetnsLab(new_run_id(), LabSpec()) as lab:
+        vpn = Plain(Plain.variants[0])
+        vpn.prepare(lab)
+        process = vpn.start(lab.a)
+        vpn.set_up_device(lab.a)
+        link = lab.a.link("plain0")
+        assert link is not None
+        assert (link.up, link.mtu, link.addresses) == (True, 1472, (vpn.inner(lab.a),))
+        assert process.alive()
+        vpn.stop(lab)
+        assert lab.a.link("plain0") is None
 
 
 @pytest.mark.lab

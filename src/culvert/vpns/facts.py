@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from ipaddress import IPv4Address
 from typing import TypeVar
 
 from culvert.errors import DeadlineExceeded, VpnError
@@ -12,6 +11,7 @@ from culvert.labs.guest import guest
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
+from culvert.topology.ip import Address
 from culvert.vpns.variant import DataPath, Missing
 from culvert.waiting import wait_until
 
@@ -161,7 +161,7 @@ def wait_for_device(
 
 
 def wait_for_ping(
-    vpn: str, node: Node, address: IPv4Address, process: Process, *, deadline_s: float
+    vpn: str, node: Node, address: Address, process: Process, *, deadline_s: float
 ) -> None:
     """Return when a ping from the node to an inner address is answered; sends twenty per second.
 

@@ -67,7 +67,7 @@ class MeshVpn(TunDevice):
         """Return when a ping is answered over the claimed route; raises VpnError."""
         source, target = self.lab.ends(path)
         process = self.processes[source.name][-1]
-        address = self.inner(target).ip
+        address = self.traffic_address(target)
         wait_for_ping(self.id, source, address, process, deadline_s=self.up_deadline_s)
         self.await_fact(
             lambda: self._route_or_none(path) == self.route(path),

@@ -102,9 +102,10 @@ class TunDevice(Vpn):
         return self.start_process(node, [self._require(node, name), *arguments], name, env)
 
     def set_up_device(self, node: Node) -> None:
-        """Give an existing device the node's inner addresses and the MTU, and set it up: for a
-        program, or a kernel, that does not."""
-        for address in self.inside(node):
+        """Give an existing device the node's inner addresses, unless it has them, and the MTU, and
+        set it up: for a program, or a kernel, that does not."""
+        link, addresses = node.link(self.device), self.inside(node)
+        for address in addresses if link is None or addresses[0] not in link.addresses else ():
             node.add_address(self.device, address)
         node.set_link(self.device, up=True, mtu=self.inner_mtu)
 

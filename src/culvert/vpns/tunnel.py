@@ -157,9 +157,9 @@ class TunProgram(TunDevice, TunnelVpn):
         self.start(target)
 
     def connect(self, source: Node) -> None:
-        """Start it; returns when a ping to the responder's inner address is answered."""
+        """Start it; returns when a ping to the responder is answered."""
         process = self.start(source)
-        address = self.inner(self.target).ip
+        address = self.traffic_address(self.target)
         wait_for_ping(self.id, source, address, process, deadline_s=self.up_deadline_s)
 
     def start(self, node: Node) -> Process:

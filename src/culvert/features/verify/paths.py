@@ -94,7 +94,7 @@ class EveryPair(FeatureTest):
             require_direct(vpn.route(EVERY_PAIR[0]))
             for path in EVERY_PAIR:
                 source, target = vpn.lab.ends(path)
-                if not pings_answered(source, vpn.inner(target).ip):
+                if not pings_answered(source, vpn.traffic_address(target)):
                     return Finding(holds=False, detail=f"{path}: no ping was answered")
                 route = vpn.determine_route(path)
                 if route != DIRECT:
@@ -118,5 +118,5 @@ class UnattendedJoin(FeatureTest):
             vpn.leave(newcomer)
             vpn.join(newcomer)
             vpn.reach(Path("a", "c"))
-            answered = pings_answered(vpn.lab.nodes["a"], vpn.inner(newcomer).ip)
+            answered = pings_answered(vpn.lab.nodes["a"], vpn.traffic_address(newcomer))
         return Finding(answered > 0, f"{answered} pings of the newcomer were answered")

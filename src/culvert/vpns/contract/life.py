@@ -76,7 +76,7 @@ class Life:
     def _answered(self, capture: UnderlayLook, rule: Rule = Rule.UP, *, back: bool = False) -> bool:
         """An inner ping from one node to the other; of a lost one a second tells more."""
         source, target = reversed(self.nodes) if back else self.nodes
-        address = self.vpn.inner(target).ip
+        address = self.vpn.traffic_address(target)
         probe = self.probes[source.name]
         if pings_of(probe, address):
             return True
@@ -157,7 +157,7 @@ class Life:
             previous = outer
 
     def _look_at_lengths(self, capture: UnderlayLook) -> None:
-        target = self.vpn.inner(self.lab.b).ip
+        target = self.vpn.traffic_address(self.lab.b)
         for inner in (*SIZES, self._largest_inner()):
             self.story.look(
                 f"{PINGS} pings of {inner} bytes", "outer_length", "outer_flow", "is_handshake"
@@ -205,7 +205,7 @@ class Life:
 
     def _cycle(self, capture: UnderlayLook) -> None:
         """Leave, check that it is down, reach, check that it is up after a new handshake."""
-        target = self.vpn.inner(self.lab.b).ip
+        target = self.vpn.traffic_address(self.lab.b)
         self.vpn.leave(self.lab.a)
         if self._tunnel and pings_of(self.probes[self.lab.a.name], target):
             self.breaks(Rule.COLD, f"{target} still answers after leave()")
@@ -245,7 +245,7 @@ class Life:
 
     def _drop(self, capture: UnderlayLook) -> None:
         """A ping finds no tunnel, or makes one with a new handshake where packets do that."""
-        path, target = self.lab.path, self.vpn.inner(self.lab.b).ip
+        path, target = self.lab.path, self.vpn.traffic_address(self.lab.b)
         if self.vpn.on_demand:
             if self._answered(capture, Rule.DROP):
                 self._look_at_handshake(capture.packets(), time.time_ns(), Rule.DROP)

@@ -9,7 +9,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from ipaddress import IPv4Address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +17,14 @@ from culvert.labs.node import Node
 from culvert.labs.witness import View, Witness
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured, EchoOnce, parse
+from culvert.topology.ip import Address, IpVersion
 from culvert.vpns.outer import OuterPacket, outer_packet
 
 if TYPE_CHECKING:
     from culvert.labs.netns.node import NetnsNode
 
 PINGS = 3
-_HEADERS = 28
-"""Of IPv4 and ICMP."""
+_ICMP_HEADER = 8
 _ANSWER_MS = 2000
 _SLACK_S = 5.0
 _LIST_S = 10.0
@@ -80,24 +79,25 @@ def command_line(process: Path) -> str:
     return (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
 
 
-def pings_answered(node: Node, address: IPv4Address, *, length: int = 64, count: int = 1) -> int:
+def pings_answered(node: Node, address: Address, *, length: int = 64, count: int = 1) -> int:
     """Number of pings that came back; ``length`` is that of the whole inner IP packet in bytes."""
     with Probe(node) as probe:
         return pings_of(probe, address, length=length, count=count)
 
 
-def pings_of(probe: Probe, address: IPv4Address, *, length: int = 64, count: int = 1) -> int:
+def pings_of(probe: Probe, address: Address, *, length: int = 64, count: int = 1) -> int:
     """``pings_answered`` of a probe that goes on."""
     return sum(_ping(probe, address, length) for _ in range(count))
 
 
-def _ping(probe: Probe, address: IPv4Address, length: int) -> bool:
+def _ping(probe: Probe, address: Address, length: int) -> bool:
+    headers = IpVersion(address.version).header_bytes + _ICMP_HEADER
     answer = probe.call(
         "echo_once",
         _ANSWER_MS / 1000 + _SLACK_S,
         to=str(address),
         token=secrets.token_hex(16),  # a late answer is none to the next request
-        payload_size=length - _HEADERS,
+        payload_size=length - headers,
         df=True,
         timeout_ms=_ANSWER_MS,
         attempts=1,
