@@ -9,13 +9,17 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from culvert.errors import LabError
 from culvert.labs.kubernetes.api.client import Api
 from culvert.labs.kubernetes.api.programs import PodProgram
+from culvert.labs.kubernetes.pods.choice import ClusterNodeInfo
+from culvert.labs.kubernetes.pods.node import PodAddress, PodNode
 from tests.labs.kubernetes.test_hostile_kubeconfigs import config
 from tests.labs.kubernetes.test_hostile_servers import Server
 
@@ -57,18 +61,26 @@ def accepting(talk: Talk, protocol: str = "v5.channel.k8s.io") -> Any:
 
 
 @contextmanager
-def started(tmp_path: Path, serve: Any) -> Iterator[PodProgram]:
+def reached(tmp_path: Path, serve: Any) -> Iterator[Api]:
     server = Server()
     server.serve = serve
     path = tmp_path / "config"
     path.write_text(json.dumps(config(server=f"http://127.0.0.1:{server.port}")))
-    program = PodProgram(Api.of(path), "n", "p", "c", ["cat", "a b"])
     try:
-        yield program
+        yield Api.of(path)
     finally:
-        program.stdout.close()
-        program.close()
         server.close()
+
+
+@contextmanager
+def started(tmp_path: Path, serve: Any) -> Iterator[PodProgram]:
+    with reached(tmp_path, serve) as api:
+        program = PodProgram(api, "n", "p", "c", ["cat", "a b"])
+        try:
+            yield program
+        finally:
+            program.stdout.close()
+            program.close()
 
 
 def echo(made: Any) -> None:
@@ -195,3 +207,36 @@ def test_a_flood_that_nobody_reads_waits_in_the_server(tmp_path: Path) -> None:
         assert waits.wait(SOON_S)
         program.write(b"x")
         assert got.wait(SOON_S)
+
+
+HOST = ClusterNodeInfo("node-1", "192.0.2.1", True, {}, "6.1", "containerd", "v1")
+WHERE = PodAddress("n", "p", "c", IPv4Address("192.0.2.2"))
+
+
+def test_a_file_is_read_by_the_probe_in_the_pod(tmp_path: Path) -> None:
+    files = [{"path": "/sys/x", "text": "7\n", "error": None}]
+
+    def talk(made: Any) -> None:
+        request = json.loads(made.recv()[1:])
+        assert (request["do"], request["paths"]) == ("read", ["/sys/x"])
+        answer = {"id": request["id"], "event": "done", "result": {"files": files}}
+        made.send_binary(STDOUT + json.dumps(answer).encode() + b"\n")
+        made.recv()  # until the connection ends
+
+    with reached(tmp_path, accepting(talk)) as api:
+        node = PodNode("a", api, WHERE, HOST)
+        assert node.read("/sys/x") == b"7\n"
+        files[0] |= {"text": None, "error": "there is none"}
+        with pytest.raises(OSError, match="/sys/x on node a: there is none"):
+            node.read("/sys/x")
+
+
+def test_a_probe_that_cannot_be_started_is_named(tmp_path: Path) -> None:
+    def talk(made: Any) -> None:
+        made.send_binary(ERROR + json.dumps(failure("126")).encode())
+        made.send_close()
+
+    with reached(tmp_path, accepting(talk)) as api:
+        node = PodNode("a", api, WHERE, HOST)
+        with pytest.raises(LabError, match="the probe on node a: read: it failed"):
+            node.read("/sys/x")

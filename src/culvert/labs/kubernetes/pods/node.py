@@ -235,7 +235,8 @@ class PodNode(Node):
         program = self._start([self._program, "agent"])
 
         def lost(during: str) -> LabError:
-            why = program.log_text().strip() or "it gave no answer"
+            program.wait(ANSWER_S)
+            why = bytes(program.stderr).decode(errors="replace").strip() or program.reason
             return LabError(f"the probe on node {self.name}", f"{during}: {why}", "see the pod")
 
         agent = Exchange(program.stdin, program.stdout, f"node {self.name}", lost)
