@@ -1,4 +1,4 @@
-"""Every VPN against a reference: inside blocks, where drift common to a block cancels.
+"""Every VPN against the baseline: inside blocks, where drift common to a block cancels.
 
 The effect is taken block by block (a ratio or a difference); the figure is its median, with an
 interval over the blocks. Trials that were not measured in blocks (imports) are compared as two
@@ -30,38 +30,35 @@ def paired(
     observed: pl.DataFrame,
     effect: Effect,
     *,
-    reference: str = BASELINE,
     columns: Columns | None = None,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """The effect of every VPN against ``reference``.
+    """The effect of every VPN against the baseline.
 
     ``observed`` as ``observations`` returns it; ``columns`` are those of the whole run (default:
     of ``observed``). Columns: vpn, reference, CONTEXT, METRIC, n (blocks
     with both, or trials of the shorter series), median, low, high, note, distinguishable.
-    Blocks where either is missing are left out, and for a ratio those where the reference is 0.
+    Blocks where either is missing are left out, and for a ratio those where the baseline is 0.
     """
     columns = columns or Columns(observed)
     found = (
-        _blocked(observed, effect, reference, columns)
+        _blocked(observed, effect, columns)
         if columns.design.paired
-        else _apart(observed, effect, reference, seed)
+        else _apart(observed, effect, seed)
     )
     keys = found.select(*CONTEXT, *METRIC, "vpn").iter_rows()
-    decided = [columns.of(key).apart(vpn, reference) for *key, vpn in keys]
+    decided = [columns.of(key).apart(vpn, BASELINE) for *key, vpn in keys]
     return found.with_columns(
-        pl.Series("distinguishable", decided, pl.Boolean), reference=pl.lit(reference)
+        pl.Series("distinguishable", decided, pl.Boolean), reference=pl.lit(BASELINE)
     ).select(_COLUMNS)
 
 
-def _blocked(
-    observed: pl.DataFrame, effect: Effect, reference: str, columns: Columns
-) -> pl.DataFrame:
+def _blocked(observed: pl.DataFrame, effect: Effect, columns: Columns) -> pl.DataFrame:
     keys = [*CONTEXT, *METRIC, "block"]
     # A block has each cell once; if it is there twice, the median is used.
     one = observed.group_by(["vpn", *keys]).agg(pl.col("value").median())
-    base = one.filter(pl.col("vpn") == reference).select(*keys, base=pl.col("value"))
-    both = one.filter(pl.col("vpn") != reference).join(base, on=keys, how="inner")
+    base = one.filter(pl.col("vpn") == BASELINE).select(*keys, base=pl.col("value"))
+    both = one.filter(pl.col("vpn") != BASELINE).join(base, on=keys, how="inner")
     if effect is Effect.RATIO:
         both = both.filter(pl.col("base") != 0)
         value = pl.col("value") / pl.col("base")
@@ -81,12 +78,12 @@ def _blocked(
     return with_intervals(grouped, columns.design.looks, serial=columns.design.cautious)
 
 
-def _apart(observed: pl.DataFrame, effect: Effect, reference: str, seed: int) -> pl.DataFrame:
+def _apart(observed: pl.DataFrame, effect: Effect, seed: int) -> pl.DataFrame:
     groups = ["vpn", *CONTEXT, *METRIC]
     series = observed.group_by(groups, maintain_order=True).agg(pl.col("value")).sort(groups)
     base: Mapping[Sequence[str | None], list[float]] = {
         tuple(key): values
-        for *key, values in series.filter(pl.col("vpn") == reference)
+        for *key, values in series.filter(pl.col("vpn") == BASELINE)
         .select(*CONTEXT, *METRIC, "value")
         .iter_rows()
     }
@@ -94,7 +91,7 @@ def _apart(observed: pl.DataFrame, effect: Effect, reference: str, seed: int) ->
     intervals: list[Interval] = []
     for vpn, *key, values in series.iter_rows():
         own = base.get(tuple(key))
-        if vpn == reference or own is None:
+        if vpn == BASELINE or own is None:
             continue
         middle, below = float(np.median(values)), float(np.median(own))
         if effect is Effect.RATIO:

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from culvert.commands import names as known
-from culvert.commands.words import Json
+from culvert.commands.words import Json, known_vpns
 from culvert.console import out, print_json
 
 app = typer.Typer()
@@ -20,7 +19,7 @@ def features(
         typer.Argument(
             metavar="[VPN]...",
             help="VPNs or variants; all if none is given.",
-            autocompletion=known.vpns,
+            autocompletion=known_vpns,
         ),
     ] = None,
     verify: Annotated[

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from culvert.commands import names as known
-from culvert.commands.words import Json
+from culvert.commands.words import Json, known_vpns
 from culvert.console import out, print_json
 
 app = typer.Typer()
@@ -18,7 +17,7 @@ app = typer.Typer()
 def install(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[VPN]...", help="VPNs to install.", autocompletion=known.vpns),
+        typer.Argument(metavar="[VPN]...", help="VPNs to install.", autocompletion=known_vpns),
     ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="Install every VPN that has a role.")

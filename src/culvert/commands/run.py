@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from culvert.commands import names
 from culvert.commands.lab_options import LabCommand, chosen
-from culvert.commands.words import Json, Only, Scale, StudyName
+from culvert.commands.words import Json, Only, Scale, StudyName, known_labs
 
 app = typer.Typer()
 
@@ -29,7 +28,7 @@ def run(
         typer.Option(
             metavar="NAME",
             help="Where the nodes are: netns, vm, hosts or kubernetes.",
-            autocompletion=names.labs,
+            autocompletion=known_labs,
         ),
     ] = "netns",
     only: Only = None,

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from culvert.commands import names
-from culvert.commands.words import Json
+from culvert.commands.words import Json, known_vpns
 
 app = typer.Typer()
 
@@ -17,7 +16,7 @@ def up(
     vpn: Annotated[
         str,
         typer.Argument(
-            metavar="VPN", help="A VPN, such as wireguard/go.", autocompletion=names.vpns
+            metavar="VPN", help="A VPN, such as wireguard/go.", autocompletion=known_vpns
         ),
     ],
     topology: Annotated[

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from culvert.commands import names
-from culvert.commands.words import Json
+from culvert.commands.words import Json, known_vpns
 from culvert.console import out, print_json
 
 app = typer.Typer(help="List VPNs; create and check drivers.")
@@ -57,7 +56,7 @@ def new(
 @app.command("check", epilog="Example: culvert vpns check wireguard/go")
 def check(
     vpn: Annotated[
-        str, typer.Argument(help="A VPN, such as wireguard/go.", autocompletion=names.vpns)
+        str, typer.Argument(help="A VPN, such as wireguard/go.", autocompletion=known_vpns)
     ],
     link: Annotated[
         str, typer.Option(help="Link below the tunnel: veth, or wire (emulated).")

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands have."""
+"""Arguments and options that several commands have, and the names that the shell completes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,28 @@ from typing import Annotated
 
 import typer
 
-from culvert.commands import names
+
+def known_vpns(incomplete: str) -> list[str]:
+    """Every variant whose name begins so."""
+    from culvert.vpns.registry import installed
+
+    names = map(str, installed().all_variants())
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def known_studies(incomplete: str) -> list[str]:
+    """Every shipped study whose name begins so; without one, the shell completes files."""
+    from culvert.study.shipped import shipped_studies
+
+    return [name for name in shipped_studies() if name.startswith(incomplete)]
+
+
+def known_labs(incomplete: str) -> list[str]:
+    """Every installed lab whose name begins so."""
+    from culvert.labs.registry import names
+
+    return [name for name in names() if name.startswith(incomplete)]
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="Directory of a run.")]
@@ -16,7 +37,7 @@ StudyName = Annotated[
     typer.Argument(
         metavar="STUDY",
         help="A study file, or the name of a shipped study.",
-        autocompletion=names.studies,
+        autocompletion=known_studies,
     ),
 ]
 Scale = Annotated[

@@ -10,6 +10,9 @@ import numpy as np
 from culvert.statistics.differences import ordered_differences
 from culvert.statistics.values import Array, Values, array
 
+_LEVEL = 0.95
+"""Of all intervals."""
+
 
 class Size(StrEnum):
     """Names for |delta| (Romano et al., Florida Association of Institutional Research, 2006)."""
@@ -39,7 +42,7 @@ class Shift:
     high: float | None
 
 
-def cliffs_delta(a: Values, b: Values, level: float = 0.95) -> Delta:
+def cliffs_delta(a: Values, b: Values) -> Delta:
     """Cliff's delta with the interval of Feng and Cliff (J. Mod. Appl. Stat. Methods 3, 2004).
 
     Raises ValueError if a series is empty.
@@ -52,7 +55,7 @@ def cliffs_delta(a: Values, b: Values, level: float = 0.95) -> Delta:
     value = float(of_x.sum()) / (x.size * y.size)
     if min(x.size, y.size) < 2:
         return Delta(value, None, None, _size(value))
-    z = float(ndtri((1 + level) / 2))
+    z = float(ndtri((1 + _LEVEL) / 2))
     if abs(value) == 1:
         # No value overlaps, so the variance is 0; the end is the greatest delta for which the
         # smaller sample could look like this.
@@ -60,7 +63,7 @@ def cliffs_delta(a: Values, b: Values, level: float = 0.95) -> Delta:
         end = (few - z * z) / (few + z * z)
         return Delta(value, *((end, 1.0) if value > 0 else (-1.0, -end)), Size.LARGE)
     sd = np.sqrt(_variance(x, y, of_x / y.size, of_y / x.size, value))
-    t = float(stdtrit(x.size + y.size - 2, (1 + level) / 2))
+    t = float(stdtrit(x.size + y.size - 2, (1 + _LEVEL) / 2))
     half = t * sd * np.sqrt((1 - value**2) ** 2 + t**2 * sd**2)
     below = 1 - value**2 + t**2 * sd**2
     low = max(-1.0, float((value - value**3 - half) / below))
@@ -68,7 +71,7 @@ def cliffs_delta(a: Values, b: Values, level: float = 0.95) -> Delta:
     return Delta(value, low, high, _size(value))
 
 
-def hodges_lehmann(a: Values, b: Values, level: float = 0.95) -> Shift:
+def hodges_lehmann(a: Values, b: Values) -> Shift:
     """The median of all differences a - b (Hodges and Lehmann, Ann. Math. Stat. 34, 1963).
 
     The interval inverts the Mann-Whitney test (Hollander, Wolfe and Chicken, 2014, section 4.3) by
@@ -79,7 +82,7 @@ def hodges_lehmann(a: Values, b: Values, level: float = 0.95) -> Shift:
     x, y = (np.sort(one) for one in _both(a, b))
     m, n = x.size, y.size
     every = m * n
-    z = float(ndtri((1 + level) / 2))
+    z = float(ndtri((1 + _LEVEL) / 2))
     below = round(every / 2 - z * np.sqrt(every * (m + n + 1) / 12))
     places = [(every - 1) // 2, every // 2, max(0, below - 1), min(every - 1, every - below)]
     lower, upper, low, high = ordered_differences(x, y, places)

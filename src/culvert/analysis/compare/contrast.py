@@ -53,9 +53,9 @@ class Contrast:
     correlated: bool = False
     """Whether the values are significantly correlated (Moran 1948, one-sided at 5 %)."""
 
-    def p_two_sided(self, against: float = 0.0) -> float:
-        """The two-sided p value of a true difference of ``against``."""
-        return min(1.0, 2 * min(self.p_above(against), self.p_below(against)))
+    def p_two_sided(self) -> float:
+        """The two-sided p value of no difference."""
+        return min(1.0, 2 * min(self.p_above(0.0), self.p_below(0.0)))
 
     def p_above(self, bound: float) -> float:
         """The one-sided p value: small if the difference is above the bound."""
@@ -200,9 +200,7 @@ MOST = 10_000
 """A greater number is not recommended."""
 
 
-def more_repetitions(
-    contrast: Contrast, distance: float, alpha: float, *, power: float = POWER
-) -> int | None:
+def more_repetitions(contrast: Contrast, distance: float, alpha: float) -> int | None:
     """Repetitions beyond ``contrast.n`` for a one-sided test at ``alpha`` over that distance.
 
     ``distance`` is from the estimate to the bound of the test. The standard error
@@ -217,7 +215,7 @@ def more_repetitions(
     if not contrast.se:
         needed = math.ceil(math.log2(1 / alpha) / (1 if contrast.paired else 2))
         return max(1, needed - contrast.n)
-    sure = float(ndtri(1 - alpha)) + float(ndtri(power))
+    sure = float(ndtri(1 - alpha)) + float(ndtri(POWER))
     wanted = contrast.n * (sure * contrast.se / distance) ** 2
     if wanted > MOST:
         return None

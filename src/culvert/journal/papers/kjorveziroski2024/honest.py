@@ -111,7 +111,7 @@ def _pairs(cells: Mapping[Key, PaperCell]) -> Iterator[dict[str, object]]:
             if not first or not second or not first.values.size or not second.values.size:
                 continue
             x, y = first.values, second.values
-            test, shift = mann_whitney(x, y), hodges_lehmann(x, y, 0.95)
+            test, shift = mann_whitney(x, y), hodges_lehmann(x, y)
             interval = ratio_of_medians(x, y)
             yield {
                 "protocol": protocol,
