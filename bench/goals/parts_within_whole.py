@@ -14,7 +14,7 @@ from bench.study_run import run_study
 from culvert.journal.journal import Journal
 from culvert.results import Status
 from culvert.study.study import Study
-from culvert.vpns.installed import installed_catalogue
+from culvert.vpns.registry import installed_catalogue
 
 BLOCKS = 15
 CELLS = 20

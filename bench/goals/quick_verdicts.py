@@ -25,7 +25,7 @@ from culvert.plan.schedule import Schedule
 from culvert.plan.stopping import OpenClaims
 from culvert.run.claims import cells_of_claim
 from culvert.study.study import Study
-from culvert.vpns.installed import installed_catalogue
+from culvert.vpns.registry import installed_catalogue
 
 BLOCKS = 20
 THIRD = 1 / 3

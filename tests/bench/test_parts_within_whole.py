@@ -9,7 +9,7 @@ from bench.goals.parts_within_whole import BLOCKS, BUSY, CELLS, is_withheld, sho
 from culvert.plan.plan import Plan
 from culvert.study.study import Study
 from culvert.trial.cpu import OF_THE_SPLIT, OF_THE_WHOLE
-from culvert.vpns.installed import installed_catalogue
+from culvert.vpns.registry import installed_catalogue
 
 
 def test_its_cells_are_those_of_quick_but_shorter() -> None:

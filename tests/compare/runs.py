@@ -12,7 +12,7 @@ from culvert.journal.record import RunHead, TrialRecord
 from culvert.plan.plan import Cell
 from culvert.results import Metric, Status
 from culvert.study.study import Study
-from culvert.vpns.installed import installed_catalogue
+from culvert.vpns.registry import installed_catalogue
 
 STUDY = """
 name = "made"

@@ -28,7 +28,7 @@ from culvert.measurements.base import Measurement
 from culvert.measurements.instruments.base import INSTRUMENT_ERROR
 from culvert.metrics import EVERY_TRIAL, MetricSpec, Weight
 from culvert.study.catalogue import installed_measurements
-from culvert.vpns.installed import installed_catalogue
+from culvert.vpns.registry import installed_catalogue
 from tests.docs.reference import page
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ import pytest
 
 from culvert.errors import StudyError
 from culvert.study.study import Study
-from culvert.vpns.installed import installed_catalogue
+from culvert.vpns.registry import installed_catalogue
 
 REFUSED_WITHIN_S = 2.0
 HEAD = 'name = "s"\nvpns = ["wireguard/go"]\n'

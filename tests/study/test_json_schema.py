@@ -13,7 +13,7 @@ import pytest
 from culvert.commands.actions.study import schema_text
 from culvert.study.json_schema import json_schema
 from culvert.study.shipped import shipped_studies
-from culvert.vpns.installed import installed_catalogue
+from culvert.vpns.registry import installed_catalogue
 
 jsonschema = pytest.importorskip("jsonschema")
 COPY = Path(__file__).parents[2] / "docs" / "study.schema.json"

@@ -9,7 +9,7 @@ from culvert.journal.journal import Journal
 from culvert.metrics.renamed import RENAMED, renamed, spellings
 from culvert.results import Metric, Series
 from culvert.study.study import Study
-from culvert.vpns.installed import installed_catalogue
+from culvert.vpns.registry import installed_catalogue
 from tests.journal.dummies import HEAD, trial
 
 OLD = """

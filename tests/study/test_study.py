@@ -15,7 +15,7 @@ from culvert.study.study import Study
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import routed
 from culvert.topology.spec import LabSpec
-from culvert.vpns.installed import installed_catalogue
+from culvert.vpns.registry import installed_catalogue
 from tests.study.dummies import CATALOGUE, HEAD, UDP, RttParameters, parse
 
 

@@ -20,7 +20,7 @@ def study_check(
     """Report every problem of study files, with line and remedy."""
     from culvert.commands.actions.study import show_checked
     from culvert.run.outlook.studies import check
-    from culvert.vpns.installed import installed_catalogue
+    from culvert.vpns.registry import installed_catalogue
 
     found = check(files, installed_catalogue())
     if as_json:
@@ -37,7 +37,7 @@ def study_show(study: StudyName, scale: Scale = "", as_json: Json = False) -> No
     from culvert.commands.actions.study import show
     from culvert.run.outlook.studies import as_json as outlined
     from culvert.study.study import Study
-    from culvert.vpns.installed import installed_catalogue
+    from culvert.vpns.registry import installed_catalogue
 
     catalogue = installed_catalogue()
     found = Study.load(study, catalogue, scale=scale)
@@ -52,7 +52,7 @@ def study_list(as_json: Json = False) -> None:
     """List the shipped studies."""
     from culvert.commands.actions.study import show_list
     from culvert.run.outlook.studies import listing
-    from culvert.vpns.installed import installed_catalogue
+    from culvert.vpns.registry import installed_catalogue
 
     found = listing(installed_catalogue())
     if as_json:
@@ -65,6 +65,6 @@ def study_list(as_json: Json = False) -> None:
 def study_schema() -> None:
     """Print the JSON schema of study files, for editors."""
     from culvert.commands.actions.study import schema_text
-    from culvert.vpns.installed import installed_catalogue
+    from culvert.vpns.registry import installed_catalogue
 
     out.print(schema_text(installed_catalogue()), markup=False, soft_wrap=True)

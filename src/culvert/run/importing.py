@@ -30,7 +30,7 @@ from culvert.report.tables import harmless
 from culvert.results import canonical_json
 from culvert.study.shipped import find_study
 from culvert.study.study import Study
-from culvert.vpns.installed import installed_catalogue
+from culvert.vpns.registry import installed_catalogue
 
 MOST_KEPT = 1000
 """Number of losses that the journal's environment lists; all are counted."""

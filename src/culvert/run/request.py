@@ -15,7 +15,7 @@ from culvert.plan.plan import Plan
 from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.study import Study
 from culvert.vpns import registry
-from culvert.vpns.installed import installed_catalogue
+from culvert.vpns.registry import installed_catalogue
 
 OF_CLUSTERS = "it needs the lab kubernetes"
 REMEDY = "run it with --lab kubernetes --cluster embedded"

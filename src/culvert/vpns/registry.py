@@ -1,4 +1,5 @@
-"""Finding VPN drivers: ours and those of third parties, by the entry points ``culvert.vpns``."""
+"""Finding VPN drivers: ours and those of third parties, by the entry points ``culvert.vpns``; and
+the catalogue of this Python environment."""
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ from importlib.metadata import EntryPoint, entry_points
 from types import FunctionType
 
 from culvert.errors import CulvertError, UsageError, VpnError
+from culvert.study.catalogue import Catalogue, Placing, installed_measurements
+from culvert.vpns.abilities import most_members
 from culvert.vpns.base import Vpn
 from culvert.vpns.variant import Variant
 
@@ -197,6 +200,21 @@ def create(vpn_id: VpnId) -> Vpn:
 def all_variants() -> list[VpnId]:
     """``Registry.all_variants`` of the installed drivers."""
     return installed().all_variants()
+
+
+def installed_catalogue() -> Catalogue:
+    """Measurements and VPNs of this Python environment."""
+    return Catalogue(installed_measurements(), lambda word: str(parse(word)), _placing)
+
+
+def _placing(vpn: str) -> Placing:
+    """A driver that cannot be created (its options contradict each other) may be placed anywhere:
+    its trials report why they are not possible."""
+    try:
+        made = create(parse(vpn))
+    except CulvertError:
+        return Placing()
+    return Placing(made.needs, most_members(made), made.underlays)
 
 
 def _raised_at(error: Exception) -> str:

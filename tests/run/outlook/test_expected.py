@@ -8,7 +8,7 @@ from culvert.measurements.underlay.underlay import Underlay, UnderlayParameters
 from culvert.plan.plan import Plan
 from culvert.run.outlook.expected import OVERHEAD_S, TrialTimes, estimate_of
 from culvert.study.study import Study
-from culvert.vpns.installed import installed_catalogue
+from culvert.vpns.registry import installed_catalogue
 
 STUDY = """
 name = "s"

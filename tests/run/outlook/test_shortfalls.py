@@ -10,7 +10,7 @@ import pytest
 from culvert.plan.plan import Plan
 from culvert.run.outlook.shortfalls import Machine, Shortfall, shortfalls
 from culvert.study.study import Study
-from culvert.vpns.installed import installed_catalogue
+from culvert.vpns.registry import installed_catalogue
 from tests.cli import Cli
 
 TWO = Machine([(0,), (1,)])

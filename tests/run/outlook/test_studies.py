@@ -11,7 +11,7 @@ from culvert.journal.journal import FILE, Journal
 from culvert.run.outlook.studies import as_json, check, listing
 from culvert.study.shipped import shipped_studies
 from culvert.study.study import Study
-from culvert.vpns.installed import installed_catalogue
+from culvert.vpns.registry import installed_catalogue
 from tests.cli import TRACE, Cli
 from tests.journal.dummies import HEAD, trial
 

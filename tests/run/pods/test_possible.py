@@ -25,7 +25,7 @@ from culvert.topology.nat import Nat
 from culvert.topology.shapes import mesh
 from culvert.topology.spec import LabSpec, Processors, Steering
 from culvert.vpns.base import Vpn
-from culvert.vpns.installed import installed_catalogue
+from culvert.vpns.registry import installed_catalogue
 from tests.run.fakes import Recorder, made, runner, study
 
 KINDS = installed_measurements()

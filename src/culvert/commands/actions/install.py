@@ -12,7 +12,7 @@ from culvert.install.log import remember
 from culvert.install.roles import InstallResult, install
 from culvert.study.study import Study
 from culvert.vpns import registry
-from culvert.vpns.installed import installed_catalogue
+from culvert.vpns.registry import installed_catalogue
 
 
 def install_named(names: Sequence[str], *, every: bool, study: str | None) -> list[InstallResult]:
