@@ -17,6 +17,21 @@ pub fn bind_udp(address: IpAddr, port: u16) -> Result<UdpSocket, Failure> {
     UdpSocket::bind(address).map_err(during(format!("bind UDP {address}")))
 }
 
+/// A UDP socket bound to an address that this node may get only later.
+pub fn bind_udp_early(address: IpAddr) -> Result<UdpSocket, Failure> {
+    let to = SocketAddr::new(address, 0);
+    let made = Socket::new(Domain::for_address(to), Type::DGRAM, Some(Protocol::UDP));
+    made.and_then(|socket| {
+        match address {
+            IpAddr::V4(_) => socket.set_freebind_v4(true)?,
+            IpAddr::V6(_) => socket.set_freebind_v6(true)?,
+        }
+        socket.bind(&to.into())?;
+        Ok(socket.into())
+    })
+    .map_err(during(format!("bind UDP {address} early")))
+}
+
 /// A UDP socket connected to `to`; bound to an address of this node if one is given.
 pub fn connect_udp(from: Option<IpAddr>, from_port: u16, to: SocketAddr) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind(SocketAddr::new(from.unwrap_or(any(to.ip())), from_port))?;

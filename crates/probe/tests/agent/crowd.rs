@@ -174,3 +174,49 @@ fn contradictory_requests_are_refused() {
         assert!(answer["why"].as_str().unwrap().contains(word), "{answer}");
     }
 }
+
+#[test]
+fn an_address_may_come_later() {
+    let mut agent = Agent::start();
+    let ports = sink(&mut agent, "udp", 1);
+    let members = json!([{"bind": "192.0.2.1", "to": LOOPBACK, "port": ports[0]}]);
+    agent.ready(source(
+        "udp",
+        &ports,
+        json!({"members": members, "early": true, "rate_pps": 50, "threads": 1}),
+    ));
+    let sent = agent.done(2);
+    let got = agent.stop(1);
+    assert_eq!(got["members"][0]["packets"], 0);
+    let refused = sent["members"][0]["send_errors"].as_object().unwrap();
+    let refused: u64 = refused.values().map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(
+        sent["members"][0]["packets"].as_u64().unwrap() + refused,
+        15
+    );
+}
+
+#[test]
+fn a_sink_can_end_as_soon_as_all_were_heard() {
+    let mut agent = Agent::start();
+    let ready = agent.ready(json!({
+        "id": 1, "do": "crowd_sink", "protocol": "udp", "token": TOKEN, "canary": CANARY,
+        "members": vec![json!({"bind": LOOPBACK}); 3], "threads": 2, "until_all": true,
+        "interval_ms": 50, "duration_max_s": 30,
+    }));
+    let ports = ready["ports"].as_array().unwrap().clone();
+    agent.ready(source(
+        "udp",
+        &ports,
+        json!({"rate_pps": 20, "duration_s": 30}),
+    ));
+    let got = agent.done(1);
+    let members = got["members"].as_array().unwrap();
+    assert!(
+        members
+            .iter()
+            .all(|one| one["packets"].as_u64().unwrap() > 0),
+        "{got}"
+    );
+    agent.stop(2);
+}

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
 
+from culvert.errors import DeadlineExceeded
+from culvert.exchange import Event
 from culvert.labs.node import Enterable, Node
 from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.probe.client import Probe, Task
@@ -68,6 +70,10 @@ class Load:
     congestion_control: str = "cubic"
     threads: int = 1
     segmentation: str = "auto"
+    early: bool = False
+    """The clients' addresses and routes may come later."""
+    until_all: bool = False
+    """The load ends when something has arrived of each client."""
 
     @property
     def lasting_s(self) -> float:
@@ -207,6 +213,7 @@ class CrowdRun:
                 quiet_ms=quiet_ms,
                 clock="shared" if self._session.lab.shared_kernel else "separate",
                 window_ns=window,
+                until_all=self._load.until_all,
                 **self._session.marks,
             )
             tasks.append((task, numbers))
@@ -268,42 +275,55 @@ class CrowdRun:
             "rate_pps": load.rate_pps,
             "on_off": on_off,
             "segmentation": load.segmentation,
+            "early": load.early,
             "seed": self._session.lab.spec.link.seed % (1 << 48),
         }
 
     def finish(self) -> CrowdTrial:
         """Wait until the last packet is sent, then until the last one has arrived."""
+        sources = [task.result(self._deadline_s) for task, _ in self._sources]
+        return self._trial(sources, [task.stop(SLACK_S) for task, _ in self._sinks])
+
+    def stop(self) -> CrowdTrial:
+        """End it now."""
+        sources = [task.stop(SLACK_S) for task, _ in self._sources]
+        return self._trial(sources, [task.stop(SLACK_S) for task, _ in self._sinks])
+
+    def until_all(self, deadline_s: float) -> CrowdTrial:
+        """End it when something has arrived of each client, or after a time."""
+        sinks = []
+        for task, _ in self._sinks:
+            try:
+                sinks.append(task.result(deadline_s))
+            except DeadlineExceeded:
+                sinks.append(task.stop(SLACK_S))
+        return self._trial([task.stop(SLACK_S) for task, _ in self._sources], sinks)
+
+    def _trial(self, sources: Sequence[Event], sinks: Sequence[Event]) -> CrowdTrial:
         sent: dict[int, MemberSent] = {}
         sunk: dict[int, MemberSunk] = {}
-        begun_ns, ended_ns, segmentation = [], [], "none"
-        for task, numbers in self._sources:
-            result = parse(CrowdSent, task.result(self._deadline_s))
+        seconds, segmentation = 0.0, "none"
+        for (_, numbers), answer in zip(self._sources, sources, strict=True):
+            result = parse(CrowdSent, answer)
             sent |= dict(zip(numbers, result.members, strict=True))
-            begun_ns.append(result.first_ns)
-            ended_ns.append(result.last_ns)
+            seconds = max(seconds, (result.last_ns - result.first_ns) / 1e9)
             segmentation = result.segmentation
         arrived: defaultdict[int, int] = defaultdict(int)
         histogram = None
-        for task, numbers in self._sinks:
-            got = parse(CrowdSunk, task.stop(SLACK_S))
+        for (_, numbers), answer in zip(self._sinks, sinks, strict=True):
+            got = parse(CrowdSunk, answer)
             sunk |= dict(zip(numbers, got.members, strict=True))
             first_ns = got.intervals[0].t_ns if got.intervals else 0
             for interval in got.intervals:
                 arrived[interval.t_ns - first_ns] += interval.bytes
             histogram = None if got.one_way is None else got.one_way.histogram
+        times_ns = sorted(arrived)
         return CrowdTrial(
             [Carried(talk, sent[n], sunk[n]) for n, talk in enumerate(self._talks)],
             self._load.sizes[0] if len(self._load.sizes) == 1 else None,
-            max(end - begin for begin, end in zip(begun_ns, ended_ns, strict=True)) / 1e9,
+            seconds,
             self._late_s,
             segmentation,
-            [
-                Series(
-                    "received_bytes",
-                    "bytes",
-                    sorted(arrived),
-                    [arrived[t] for t in sorted(arrived)],
-                )
-            ],
+            [Series("received_bytes", "bytes", times_ns, [arrived[t] for t in times_ns])],
             histogram if len(self._sinks) == 1 else None,
         )

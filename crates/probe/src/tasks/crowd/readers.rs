@@ -17,6 +17,7 @@ use serde::Serialize;
 use socket2::Socket;
 use std::io::{ErrorKind, Read};
 use std::net::UdpSocket;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Messages that one call takes.
 const BATCH: usize = 128;
@@ -89,6 +90,8 @@ pub struct Datagrams<'a> {
     window: Window,
     check: PayloadCheck,
     parameters: &'a Parameters,
+    /// Members of all threads from which nothing has come.
+    silent: &'a AtomicUsize,
 }
 
 impl<'a> Datagrams<'a> {
@@ -96,6 +99,7 @@ impl<'a> Datagrams<'a> {
         lane: Vec<(usize, UdpSocket)>,
         parameters: &'a Parameters,
         window: Window,
+        silent: &'a AtomicUsize,
     ) -> Result<Datagrams<'a>, Failure> {
         let waiting = Waiting::new()?;
         let mut reader = Reader::default();
@@ -115,6 +119,7 @@ impl<'a> Datagrams<'a> {
             window,
             check: PayloadCheck::new(&parameters.canary),
             parameters,
+            silent,
         })
     }
 
@@ -134,7 +139,8 @@ impl<'a> Datagrams<'a> {
                 ours |= taken.1;
             }
             let now_ns = clock::monotonic_ns();
-            if now_ns >= deadline_ns {
+            let all = self.parameters.until_all && self.silent.load(Ordering::Relaxed) == 0;
+            if now_ns >= deadline_ns || all {
                 return Ok(());
             }
             if context.stop.requested() {
@@ -170,6 +176,9 @@ impl<'a> Datagrams<'a> {
             let bytes = datagram.bytes.len() as u64;
             let again = sequence.record(header.sequence) == Arrival::Duplicate;
             let book = &mut self.reader.books[key].1;
+            if book.packets == 0 {
+                self.silent.fetch_sub(1, Ordering::Relaxed);
+            }
             book.duplicate_bytes += if again { bytes } else { 0 };
             book.corrupt += u64::from(!self.check.intact(datagram.bytes));
             if self.parameters.clock == Clock::Shared {

@@ -14,6 +14,7 @@ use crate::values::{Canary, Seconds, Token};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 /// Of all members together; each has at least as much as `LEAST_BUFFER`.
@@ -46,6 +47,9 @@ pub struct Parameters {
     pub quiet_ms: u32,
     #[serde(default)]
     pub clock: Clock,
+    /// End by itself as soon as something has come from each member; of UDP.
+    #[serde(default)]
+    pub until_all: bool,
     /// Bytes that arrive in `[from, to)` (CLOCK_MONOTONIC) are `counted_bytes`, too.
     window_ns: Option<(u64, u64)>,
 }
@@ -97,8 +101,9 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Received, Failu
                 .collect::<Result<_, _>>()?;
             context.ready(Listening { ports });
             let lanes = deal(sockets, parameters.threads);
+            let silent = AtomicUsize::new(parameters.members.len());
             let done = in_threads(lanes, |lane| {
-                let mut reader = Datagrams::new(lane, parameters, window.clone())?;
+                let mut reader = Datagrams::new(lane, parameters, window.clone(), &silent)?;
                 reader.read(context)?;
                 Ok(reader.end())
             })?;

@@ -49,6 +49,10 @@ pub struct Parameters {
     /// Mean lengths of the times in which a member sends and does not, exponentially distributed;
     /// the rate is that of both together.
     on_off: Option<Periods>,
+    /// The members' addresses and routes may come later: until then packets are `send_errors`. UDP
+    /// only.
+    #[serde(default)]
+    early: bool,
     #[serde(default)]
     seed: u64,
     #[serde(default)]
@@ -249,7 +253,9 @@ fn make_flow(parameters: &Parameters, number: usize, chosen: &mut Chosen) -> Res
         sizes: &parameters.payload_size,
         canary: &parameters.canary,
         tag: parameters.token.tag(),
-        to: None,
+        to: parameters
+            .early
+            .then(|| SocketAddr::new(member.to, member.port).into()),
         batches: Batches {
             made: room.clamp(8, usual.made),
             cut: room.clamp(1, usual.cut),
@@ -259,11 +265,13 @@ fn make_flow(parameters: &Parameters, number: usize, chosen: &mut Chosen) -> Res
     let flow_number = u16::try_from(number).expect("there are at most MAX_MEMBERS");
     loop {
         let segmented = chosen.by == Segmenter::Kernel;
-        let socket = socket::bind_udp(member.bind, 0)?;
         let to = SocketAddr::new(member.to, member.port);
-        socket
-            .connect(to)
-            .map_err(during(format!("member {number}: connect UDP to {to}")))?;
+        let socket = if parameters.early {
+            socket::bind_udp_early(member.bind)?
+        } else {
+            socket::connect_udp(Some(member.bind), 0, to)
+                .map_err(during(format!("member {number}: connect UDP to {to}")))?
+        };
         if segmented {
             socket::set_send_buffer(&socket, SEGMENTED_SEND_BUFFER)?;
         }

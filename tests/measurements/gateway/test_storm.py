@@ -1,0 +1,95 @@
+"""All clients of a gateway connect at once: when they are up, and which one is not."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from culvert.errors import NotPossible, VpnError
+from culvert.labs.node import Node
+from culvert.measurements.gateway.storm import SessionStorm, StormParameters
+from culvert.results import Status
+from culvert.run.trials.finding import TrialFinding
+from culvert.topology.shapes import star
+from culvert.topology.spec import LabSpec
+from culvert.vpns.wireguard.driver import WireGuard
+from tests.quiet import quiet
+from tests.run.cells import measure, value, vpn
+from tests.vpns.tunnels import driver, skip_reason
+
+STAR = LabSpec(topology=star(2))
+
+
+def test_clients_cannot_be_connected_before_a_restart() -> None:
+    with pytest.raises(ValidationError, match="no client is connected"):
+        StormParameters.model_validate({"event": "restart", "established": "50%"})
+
+
+def test_a_lab_without_a_gateway_is_refused() -> None:
+    with pytest.raises(NotPossible, match="has no gateway"):
+        SessionStorm.lab(LabSpec(), StormParameters())
+
+
+def of_wireguard(given: dict[str, object], made: type[WireGuard] = WireGuard) -> TrialFinding:
+    if lacks := skip_reason("wireguard/go"):
+        pytest.skip(lacks)
+    variant = driver("wireguard/go").variant
+    return quiet(lambda: measure(made(variant), SessionStorm(), given, STAR))
+
+
+@pytest.mark.lab
+def test_without_a_vpn_all_are_up_with_their_first_packets() -> None:
+    finding = quiet(lambda: measure(vpn("none"), SessionStorm(), {"clients": 4}, STAR))
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "storm_clients") == 4
+    assert value(finding, "failed_clients") == 0
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_all_clients_start_beside_some_that_are_connected() -> None:
+    finding = of_wireguard({"clients": 6, "established": "50%", "rate": "100/s"})
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "storm_clients") == 3
+    assert 0 < value(finding, "half_up_s") <= value(finding, "p99_up_s")
+    assert value(finding, "p99_up_s") <= value(finding, "all_up_s")
+    # A handshake is 148 and 92 bytes, and headers.
+    assert value(finding, "control_bytes_per_client") >= 240
+    assert value(finding, "gateway_storm_cpu_s") > 0
+    assert 0 <= value(finding, "established_loss_ratio") <= 1
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+@pytest.mark.slow
+def test_clients_come_back_after_the_gateway_was_restarted() -> None:
+    finding = of_wireguard({"clients": 3, "event": "restart", "deadline": "60s"})
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "storm_clients") == 3
+    # WireGuard asks for new keys 15 s after its packets found no answer (its whitepaper, 6.5).
+    assert value(finding, "all_up_s") > 1
+
+
+class Failing(WireGuard):
+    """One client has no tunnel."""
+
+    def connect(self, source: Node) -> None:
+        if source.name == "c3":
+            raise VpnError(self.id, "node c3 is not permitted", "permit it")
+        super().connect(source)
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+@pytest.mark.parametrize("permitted", [False, True])
+def test_a_client_that_never_comes_up_is_named(permitted: bool) -> None:
+    given: dict[str, object] = {"clients": 4, "failures": "25%" if permitted else "0%"}
+    finding = of_wireguard(given, Failing)
+    if permitted:
+        assert (finding.status, finding.reason) == (Status.OK, "")
+        assert value(finding, "failed_clients") == 1
+    else:
+        assert finding.status is Status.INVALID
+        assert finding.reason.startswith(
+            "every client came up: 3 of 4 clients within 60 s; not c3: wireguard/go: node c3 is not"
+        )
