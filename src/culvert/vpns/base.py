@@ -84,7 +84,7 @@ class Vpn(ABC):
     up_deadline_s: float = 10.0
     """Longest duration of each wait of serve(), join() and reach(); a measurement raises it where
     many members join at once."""
-    poll_s: ClassVar[float] = POLL_S
+    poll_s: float = POLL_S
     """Time between two looks of ``await_fact()``."""
     capabilities: ClassVar[frozenset[Capability]] = TUNNEL
     """Those that its programs need (``node.daemon``); they get no others."""

@@ -27,7 +27,7 @@ def test_clients_cannot_be_connected_before_a_restart() -> None:
 
 def test_a_lab_without_a_gateway_is_refused() -> None:
     with pytest.raises(NotPossible, match="has no gateway"):
-        SessionStorm.lab(LabSpec(), StormParameters())
+        SessionStorm.lab(LabSpec(), StormParameters.model_validate({}))
 
 
 def of_wireguard(given: dict[str, object], made: type[WireGuard] = WireGuard) -> TrialFinding:

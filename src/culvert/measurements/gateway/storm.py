@@ -42,6 +42,7 @@ from culvert.trial.session import Session
 from culvert.units import DurationS, Fraction, PerSecond
 from culvert.vpns.abilities import enter
 from culvert.vpns.base import length_on_underlay
+from culvert.vpns.lifecycle import seldom
 
 PACKET_BYTES = 100
 QUIET_MS = 200
@@ -194,7 +195,7 @@ def _connect(session: Session, nodes: Sequence[Node], deadline_s: float) -> dict
         return {}
     vpn = session.vpn
     vpn.up_deadline_s = max(vpn.up_deadline_s, deadline_s)
-    with ThreadPoolExecutor(len(nodes)) as pool:
+    with seldom(vpn, len(nodes)), ThreadPoolExecutor(len(nodes)) as pool:
         tried: dict[Future[None], str] = {
             pool.submit(enter, vpn, node): node.name for node in nodes
         }

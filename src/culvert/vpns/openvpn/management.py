@@ -57,8 +57,9 @@ class Management:
         Raises OSError while the program does not listen, and after it has ended.
         """
         connection = self._connection or self._connect()
-        ready, _, _ = select.select([connection], [], [], wait_s)
-        if ready:
+        poller = select.poll()  # select() has no room for a descriptor beyond 1,023
+        poller.register(connection, select.POLLIN)
+        if poller.poll(1000 * wait_s):
             received = connection.recv(65536)
             if not received:
                 raise ConnectionResetError("the program closed the management socket")
