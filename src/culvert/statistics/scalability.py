@@ -17,7 +17,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from culvert.errors import UsageError
 from culvert.statistics.values import Array
 
 N = TypeVar("N", float, Array)
@@ -58,34 +57,28 @@ class Scalability:
         return _estimate(own, np.asarray(values))
 
     def at(self, n: int) -> Estimate:
-        """What N clients get together. Raises UsageError beyond twice the largest measured N."""
+        """What N clients get together. Raises ValueError beyond twice the largest measured N."""
         if n > REACH * self.largest:
-            raise UsageError(
-                f"{n} clients",
-                f"at most {self.largest} were measured, and the law is not trusted beyond "
-                f"{REACH * self.largest:.0f}",
-                f"measure with clients = {n}",
+            raise ValueError(
+                f"at most {self.largest} clients were measured, and the law is not trusted beyond "
+                f"{REACH * self.largest:.0f}"
             )
         own = _law(float(n), self.gain.value, self.contention.value, self.coherency.value)
         return _estimate(own, np.asarray([_law(float(n), *draw) for draw in self.draws]))
 
 
 def fit_scalability(trials: Mapping[int, Sequence[float]], *, seed: int = 1) -> Scalability:
-    """Fit the law to the trials of each N. Raises UsageError if they are too few."""
+    """Fit the law to the trials of each N. Raises ValueError if they are too few."""
     counts = sorted(trials)
     if (
         len(counts) < FEWEST_POINTS
         or min(len(values) for values in trials.values()) < FEWEST_TRIALS
     ):
-        raise UsageError(
-            "the Universal Scalability Law",
-            f"it needs {FEWEST_POINTS} numbers of clients with {FEWEST_TRIALS} trials each",
-            "measure more numbers of clients, or more blocks",
+        raise ValueError(
+            f"the law needs {FEWEST_POINTS} numbers of clients with {FEWEST_TRIALS} trials each"
         )
     if any(value <= 0 for values in trials.values() for value in values):
-        raise UsageError(
-            "the Universal Scalability Law", "a trial carried nothing", "see why it did not"
-        )
+        raise ValueError("a trial carried nothing")
     generator = np.random.default_rng(seed)
     n = np.asarray(counts, dtype=np.float64)
     samples = [np.asarray(trials[count], dtype=np.float64) for count in counts]
