@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from operator import itemgetter
 
-from culvert.labs.process import how_ended, remedy_for
+from culvert.labs.process import Process, how_ended, remedy_for
 from culvert.proof.canary import echo_marked
 from culvert.results import Series
 from culvert.topology.link.impairment import OneWay
@@ -40,47 +40,43 @@ class ProcessFailure(Check):
 def survivors(vpn: Vpn) -> list[Check]:
     """Failed checks of the VPN's processes that have ended, are stopped, or were moved to where
     their processor time may be limited; none if all work."""
-    checks: list[Check] = []
-    for name, processes in vpn.processes.items():
-        for process in processes:
-            if not process.alive():
-                code = process.returncode()
-                checks.append(
-                    ProcessFailure(
-                        PROCESSES_LIVED,
-                        passed=False,
-                        detail=f"{process.name} on node {name} {how_ended(code)}"
-                        + log_tail(process),
-                        remedy=remedy_for(
-                            code,
-                            otherwise="see the error in its log; try it by hand with 'culvert up'",
-                        ),
-                    )
-                )
-            elif stopped := process.stopped():
-                numbers = ", ".join(map(str, stopped))
-                checks.append(
-                    ProcessFailure(
-                        PROCESSES_RUN,
-                        passed=False,
-                        detail=f"{process.name} on node {name} is stopped (process {numbers}: "
-                        "SIGSTOP, or a tracer), so it handles no packets" + log_tail(process),
-                        remedy="look for what stops processes here (a debugger, a job control, a "
-                        "supervisor), then repeat the trial",
-                    )
-                )
-            elif (group := process.moved_to()) is not None:
-                checks.append(
-                    ProcessFailure(
-                        PROCESSES_RUN,
-                        passed=False,
-                        detail=f"{process.name} on node {name} was moved to the control group "
-                        f"{group}, which may limit its processor time",
-                        remedy="look for what moves processes here (a supervisor, a resource "
-                        "manager), then repeat the trial",
-                    )
-                )
-    return checks
+    return [
+        failure
+        for name, processes in vpn.processes.items()
+        for process in processes
+        if (failure := _failure(process, name)) is not None
+    ]
+
+
+def _failure(process: Process, node: str) -> ProcessFailure | None:
+    if not process.alive():
+        code = process.returncode()
+        check, what = PROCESSES_LIVED, f"{how_ended(code)}{log_tail(process)}"
+        remedy = remedy_for(
+            code, otherwise="see the error in its log; try it by hand with 'culvert up'"
+        )
+    elif stopped := process.stopped():
+        numbers = ", ".join(map(str, stopped))
+        check = PROCESSES_RUN
+        what = (
+            f"is stopped (process {numbers}: SIGSTOP, or a tracer), so it handles no packets"
+            + log_tail(process)
+        )
+        remedy = (
+            "look for what stops processes here (a debugger, a job control, a supervisor), then "
+            "repeat the trial"
+        )
+    elif (group := process.moved_to()) is not None:
+        check = PROCESSES_RUN
+        what = f"was moved to the control group {group}, which may limit its processor time"
+        remedy = (
+            "look for what moves processes here (a supervisor, a resource manager), then repeat "
+            "the trial"
+        )
+    else:
+        return None
+    detail = f"{process.name} on node {node} {what}"
+    return ProcessFailure(check, passed=False, detail=detail, remedy=remedy)
 
 
 def still_carries(session: Session) -> Check:

@@ -10,7 +10,7 @@ show that the capture sees clear text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,7 @@ from culvert.measurements.instruments.base import (
     program,
 )
 from culvert.measurements.streams.packet import UDP_HEADERS
+from culvert.measurements.streams.tcp_load import controlled
 from culvert.trial.check import Check
 from culvert.trial.echo import Echo
 from culvert.trial.outcome import Outcome
@@ -71,7 +72,7 @@ def measure_throughput(
             _send_marked(session)
     doubts = [_arrived(report), *_crossed(session, watched, way, report, instrument)]
     if load.congestion_control and report.congestion_control:
-        doubts.append(_controlled(report, load))
+        doubts.append(controlled({report.congestion_control}, load.congestion_control))
     traffic = _udp_traffic(report, load, up=up) if session.vpn.outer_flow is not None else None
     return report, Outcome(
         metrics=[],
@@ -150,34 +151,28 @@ def _ended(process: Process) -> Iterator[None]:
 def _listen(node: Node, argv: Sequence[str], port: int, *, udp: bool) -> Process:
     """Start the receiving end, and wait until its socket exists."""
     process = node.spawn(argv, name=f"instrument-{Path(argv[0]).name}")
-    listens = _bound_udp if udp else _listens_tcp
 
     def ready() -> bool:
         if not process.alive():
             last = process.log_text().strip().splitlines()[-1:] or ["nothing"]
             raise InstrumentError(argv[0], f"it ended; it printed: {last[0]}", "run it by hand")
-        return listens(process.pid, port)
+        return _bound(process.pid, port, udp=udp)
 
     wait_until(ready, what=f"{argv[0]} listened on port {port}", deadline_s=READY_S)
     return process
 
 
-def _listens_tcp(pid: int, port: int) -> bool:
-    return _socket(pid, ("tcp", "tcp6"), port, lambda state: state == _LISTENING)
-
-
-def _bound_udp(pid: int, port: int) -> bool:
-    return _socket(pid, ("udp", "udp6"), port, lambda _: True)
-
-
-def _socket(pid: int, tables: Sequence[str], port: int, fits: Callable[[str], bool]) -> bool:
-    for table in tables:
+def _bound(pid: int, port: int, *, udp: bool) -> bool:
+    """Whether a socket of the process's network has the port; one of TCP must listen."""
+    kind = "udp" if udp else "tcp"
+    for table in (kind, f"{kind}6"):
         try:
             lines = Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]
         except OSError:
             continue
         for fields in map(str.split, lines):
-            if int(fields[1].rpartition(":")[2], 16) == port and fits(fields[3]):
+            local_port = int(fields[1].rpartition(":")[2], 16)
+            if local_port == port and (udp or fields[3] == _LISTENING):
                 return True
     return False
 
@@ -243,15 +238,6 @@ def _crossed(
             {"reported_bytes": report.received_bytes, "tunnel_bytes": inner, "link_bytes": outer},
         )
     ]
-
-
-def _controlled(report: ToolReport, load: Load) -> Check:
-    return Check(
-        "congestion control",
-        report.congestion_control == load.congestion_control,
-        f"the kernel used {report.congestion_control}",
-        "load the kernel module of the congestion control that the study requests",
-    )
 
 
 def _refuse_other_congestion(instrument: Instrument, load: Load, node: Node) -> None:

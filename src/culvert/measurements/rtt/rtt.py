@@ -192,7 +192,7 @@ class Rtt(Measurement[RttParameters]):
                 *floor.histograms(),
             ],
             doubts=[
-                _answered(found),
+                _enough(found.received, found.sent),
                 _all_sent(found, parameters.probes),
                 _on_time(found),
                 intact(found.corrupt),
@@ -263,10 +263,6 @@ def _metrics(found: RttResult) -> list[Metric]:
         "schedule_error_p99_us": None if late_ns is None else late_ns / 1e3,
     }
     return measured(Rtt.metrics, values)
-
-
-def _answered(found: RttResult) -> Check:
-    return _enough(found.received, found.sent)
 
 
 def _all_sent(found: RttResult, planned: int) -> Check:

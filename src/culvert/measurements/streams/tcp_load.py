@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
 from culvert.measurements.streams.tcp_packets import inner_traffic
 from culvert.measurements.streams.udp_stream import SLACK_S
 from culvert.probe.results import TcpSource, TcpSunk, parse
+from culvert.trial.check import Check
 from culvert.trial.session import Session
 from culvert.trial.traffic import InnerTraffic, turned
 
@@ -115,3 +117,13 @@ class TcpLoad:
         """Wait until the connections end."""
         sent = parse(TcpSource, self._source.result(self._duration_s + SLACK_S))
         return Loaded(self._upward, sent, parse(TcpSunk, self._sink.result(SLACK_S)))
+
+
+def controlled(used: Collection[str], requested: str) -> Check:
+    """Whether all connections had the requested congestion control."""
+    return Check(
+        "congestion control",
+        set(used) == {requested},
+        f"the kernel used {', '.join(sorted(used))}",
+        "load the kernel module of the congestion control that the study requests",
+    )

@@ -25,6 +25,7 @@ from culvert.measurements.streams.tcp_load import (
     Loaded,
     TcpLoad,
     TcpStreams,
+    controlled,
 )
 from culvert.metrics import CPU_S_PER_GB, Better, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import TcpSourceInterval, TcpSunk
@@ -182,7 +183,9 @@ class Tcp(Measurement[TcpParameters]):
             doubts=[
                 intact(sum(way.sunk.corrupt_samples for way in loaded)),
                 _arrived(loaded),
-                _controlled(loaded, parameters.congestion_control),
+                controlled(
+                    {way.sent.congestion_control for way in loaded}, parameters.congestion_control
+                ),
                 *connection_is_not_the_limit(total_bps, ceiling_bps),
             ],
         )
@@ -282,14 +285,4 @@ def _arrived(loaded: Sequence[Loaded]) -> Check:
         least > 0,
         f"the slowest connection carried {least} bytes",
         "the connection was opened but carried no data: try 'culvert up'",
-    )
-
-
-def _controlled(loaded: Sequence[Loaded], requested: str) -> Check:
-    used = sorted({way.sent.congestion_control for way in loaded})
-    return Check(
-        "congestion control",
-        used == [requested],
-        f"the kernel used {', '.join(used)}",
-        "load the kernel module of the congestion control that the study requests",
     )

@@ -27,7 +27,7 @@ from culvert.labs.process import Process
 from culvert.labs.witness import View
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.tunnel.phases import judge_lengths, phases_of
-from culvert.measurements.tunnel.starts import Cold, Precedence, Start, Starting, starting
+from culvert.measurements.tunnel.starts import STARTS, Precedence, Start, Starting
 from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer, ProcessUse, parse
 from culvert.proof.capture import judge_capture
@@ -101,14 +101,14 @@ class Initiation(Measurement[InitiationParameters]):
 
     @classmethod
     def estimate_s(cls, parameters: InitiationParameters) -> float:
-        return parameters.cycles * (starting(parameters.start).expected_s + parameters.pause_s)
+        return parameters.cycles * (STARTS[parameters.start].expected_s + parameters.pause_s)
 
     def run(self, session: Session, parameters: InitiationParameters) -> Outcome:
         """Bring the tunnel up ``cycles`` times."""
         if session.vpn.no_initiation:
             raise NotPossible(session.vpn.id, session.vpn.no_initiation, "leave initiation out")
-        start = starting(parameters.start)
-        cold = isinstance(start, Cold)
+        start = STARTS[parameters.start]()
+        cold = parameters.start is Start.COLD
         if not cold:
             start.prepare(session)
         cycles = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import ClassVar
 
@@ -104,18 +104,11 @@ class Warm(Starting):
             resuming(session.vpn).resume(session.path)
 
 
-class AfterOwnRestart(Starting):
+class AfterOwnRestart(Cold):
     """The initiator is killed and executed anew; the responder still has the old tunnel."""
-
-    def restarted(self, session: Session) -> Node | None:
-        return session.source
 
     def end(self, session: Session) -> None:
         session.vpn.crash(session.source)
-
-    def begin(self, session: Session) -> None:
-        session.vpn.join(session.source)
-        session.vpn.reach(session.path)
 
 
 class AfterPeerRestart(Starting):
@@ -135,14 +128,9 @@ class AfterPeerRestart(Starting):
         enter(session.vpn, session.target)
 
 
-def starting(start: Start) -> Starting:
-    """The start of that name."""
-    match start:
-        case Start.COLD:
-            return Cold()
-        case Start.WARM:
-            return Warm()
-        case Start.RESTART_SELF:
-            return AfterOwnRestart()
-        case Start.RESTART_PEER:
-            return AfterPeerRestart()
+STARTS: Mapping[Start, type[Starting]] = {
+    Start.COLD: Cold,
+    Start.WARM: Warm,
+    Start.RESTART_SELF: AfterOwnRestart,
+    Start.RESTART_PEER: AfterPeerRestart,
+}
