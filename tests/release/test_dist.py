@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from release.__main__ import MOST_BYTES
+from release.wheels import Platform, library_missing
 
 from culvert.labs.probes import program_architecture
 from tests.cli import small_study
@@ -44,6 +45,10 @@ def interpreted(program: Path) -> bool:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """That of amd64, as `make dist ARCH=amd64` builds it."""
+    if shutil.which("cargo") is None:  # sudo may have another PATH
+        pytest.skip("cargo is not on PATH")
+    if why := library_missing(Platform.AMD64):
+        pytest.skip(f"no standard library for static programs is to be had: {why}")
     out = tmp_path_factory.mktemp("dist")
     run(uv(), *_sync(), cwd=ROOT)
     run(sys.executable, "-m", "release", "--out", out, "--only", "amd64", cwd=ROOT)
