@@ -40,8 +40,7 @@ class WireGuard(Peers):
 
     name = "wireguard"
     summary = "WireGuard, by the kernel or in user space (wireguard-go)"
-    variants = known.VARIANTS
-    options = known.OPTIONS
+    variants, options = known.VARIANTS, known.OPTIONS
     device, port, kernel_kind = known.DEVICE, known.PORT, "wireguard"
     forwards = True
     role = "wireguard"
