@@ -25,6 +25,7 @@ def packet(payload: bytes, protocol: int = IPPROTO_UDP) -> OuterPacket:
     [
         ("fastd/salsa2012-umac", [64, 1448], [116, 1500]),
         ("vpncloud/aes128", [64, 1447], [117, 1500]),
+        ("ocserv/dtls", [64, 1434], [130, 1500]),
         # 20 + 8, blocks of 16 for 18 bytes more, at least one byte of padding, 4 of the digest
         ("tinc/aes-256-cbc", [64, 77, 78, 1440], [128, 128, 144, 1504]),
     ],
@@ -35,7 +36,7 @@ def test_outer_packets_have_these_lengths(
     assert [driver(vpn).outer_length(length) for length in inner] == outer
 
 
-@pytest.mark.parametrize("vpn", ["ssh/chacha20-poly1305", "quincy/tls"])
+@pytest.mark.parametrize("vpn", ["ssh/chacha20-poly1305", "quincy/tls", "ocserv/tls"])
 def test_packets_inside_a_stream_or_quic_have_no_fixed_length(vpn: str) -> None:
     assert driver(vpn).outer_length(64) is None
 
@@ -46,6 +47,7 @@ def test_packets_inside_a_stream_or_quic_have_no_fixed_length(vpn: str) -> None:
         ("fastd/salsa2012-umac", b"\x01\x00\x00\x94", b"\x00\x00\x00\x00\x00\x00\x00\x02"),
         ("fastd/salsa2012-umac", b"\xc8\x03\x00\x0c", b"\x00\x00\x00\x00\x00\x00\x00\x02"),
         ("vpncloud/aes128", b"\xff" + bytes(63), b"\x00" + bytes(63)),
+        ("ocserv/dtls", b"\x16\xfe\xff\x00\x00", b"\x17\xfe\xfd\x00\x01"),
         ("quincy/tls", b"\xc0\x00\x00\x00\x01", b"\x40\x17\x18"),
     ],
 )

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import VpnError
+from culvert.vpns.wireguard import packet
 from culvert.vpns.wireguard.control import ControlTool
+from culvert.vpns.wireguard.packet import Padding
 
 from .fake_node import node_that_prints
 
@@ -42,3 +44,17 @@ def test_a_damaged_report_is_an_error(line: str) -> None:
 def test_a_report_without_the_device_is_an_error(printed: str) -> None:
     with pytest.raises(VpnError, match="another form"):
         ControlTool("wg0").state(node_that_prints(printed))
+
+
+@pytest.mark.parametrize(
+    ("padding", "outer"),
+    [
+        (Padding.TO_MTU, [60 + 32, 60 + 64, 60 + 1420]),
+        (Padding.NONE, [60 + 28, 60 + 64, 60 + 1420]),
+        (Padding.BEYOND_MTU, [60 + 32, 60 + 64, 60 + 1424]),
+    ],
+)
+def test_programs_pad_differently(padding: Padding, outer: list[int]) -> None:
+    assert [packet.outer_length(inner, 1420, padding) for inner in (28, 64, 1420)] == outer
+    data = packet.messages(1420, padding)[0]
+    assert all((length - 28 - data.least) % data.step == 0 for length in outer[:2])

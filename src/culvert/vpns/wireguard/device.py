@@ -26,6 +26,7 @@ from culvert.vpns.authoring import (
     read_go_build,
 )
 from culvert.vpns.wireguard.control import TOOL, Control, ControlSocket, ControlTool
+from culvert.vpns.wireguard.packet import Padding
 
 CAPABILITIES = frozenset({Capability.NET_ADMIN})
 
@@ -41,9 +42,8 @@ class Program:
     ``path`` is where it must be; ``but`` where one of the same name is another program;
     ``offloads``: it takes and gives super-packets; ``changes_peers``: a peer that it has can be
     changed; ``reports_age``: as the time of the last handshake it reports how long ago that was;
-    ``pads_beyond_mtu``: its padding fills 16 bytes whatever the MTU; ``started``: its log has this
-    text when it may be queried, if that is later than the socket exists; ``keeps_port``: it can
-    end when its port is changed, so it gets it with its key.
+    ``started``: its log has this text when it may be queried, if that is later than the socket
+    exists; ``keeps_port``: it can end when its port is changed, so it gets it with its key.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Program:
     offloads: bool = True
     changes_peers: bool = True
     reports_age: bool = False
-    pads_beyond_mtu: bool = False
+    padding: Padding = Padding.TO_MTU
     started: str = ""
     keeps_port: bool = False
 
@@ -114,12 +114,13 @@ BORINGTUN = Program(
     offloads=False,
     changes_peers=False,
     reports_age=True,
+    padding=Padding.NONE,
 )
 GOTATUN = Program(
     "gotatun",
     _STAYS,
     offloads=False,
-    pads_beyond_mtu=True,
+    padding=Padding.BEYOND_MTU,
     started="GotaTun started successfully",  # a query before can end it with a panic
     keeps_port=True,
 )

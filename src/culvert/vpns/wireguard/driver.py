@@ -179,21 +179,16 @@ class WireGuard(Peers):
 
     @property
     def messages(self) -> tuple[OuterMessage, ...]:
-        return wire.messages(self._longest)
+        return wire.messages(self.inner_mtu, self._wireguard.padding)
 
     @property
     def inner_mtu(self) -> int:
         """As wg-quick's, which reserves room for the outer headers of IPv6."""
         return self.lab.spec.mtu - _UNDERLAY_ROOM
 
-    @property
-    def _longest(self) -> int:
-        """The longest packet with its padding."""
-        return self.inner_mtu + (wire.PADDING if self._wireguard.pads_beyond_mtu else 0)
-
     def outer_length(self, inner_length: int) -> int | None:
-        """Padded to 16 bytes, but with most programs never beyond the interface's MTU."""
-        return wire.outer_length(inner_length, self._longest)
+        """With the padding of its program."""
+        return wire.outer_length(inner_length, self.inner_mtu, self._wireguard.padding)
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         """Initiation, response and cookie reply."""

@@ -11,7 +11,7 @@ Sources: https://www.wireguard.com/papers/wireguard.pdf, section 5.4, for the me
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import IntEnum
+from enum import Enum, IntEnum, auto
 
 from culvert.vpns.authoring import OuterMessage, OuterPacket
 
@@ -19,7 +19,7 @@ _HEADER, _TAG = 16, 16
 _HEADERS = 20 + 8 + _HEADER + _TAG
 _MAC2 = 16
 """Zeros unless the receiver is under load."""
-PADDING = 16
+_BLOCK = 16
 
 
 class Message(IntEnum):
@@ -31,20 +31,34 @@ class Message(IntEnum):
     DATA = 4
 
 
-def outer_length(inner_length: int, mtu: int) -> int:
-    """Length in bytes of the outer IP packet: padded to 16 bytes, but never beyond the interface's
-    MTU."""
-    padded = -(-inner_length // PADDING) * PADDING
+class Padding(Enum):
+    """What a program adds to an inner packet."""
+
+    TO_MTU = auto()
+    """Bytes up to a multiple of 16, but never beyond the interface's MTU."""
+    NONE = auto()
+    BEYOND_MTU = auto()
+    """Bytes up to a multiple of 16, but none where it cuts a super-packet."""
+
+
+def outer_length(inner_length: int, mtu: int, padding: Padding = Padding.TO_MTU) -> int:
+    """Length in bytes of the outer IP packet."""
+    padded = -(-inner_length // _BLOCK) * _BLOCK
+    if padding is Padding.NONE:
+        return _HEADERS + inner_length
+    if padding is Padding.BEYOND_MTU:
+        return _HEADERS + padded
     return _HEADERS + max(inner_length, min(padded, mtu))
 
 
-def messages(mtu: int) -> tuple[OuterMessage, ...]:
+def messages(mtu: int, padding: Padding = Padding.TO_MTU) -> tuple[OuterMessage, ...]:
     """All messages of a device with that MTU."""
+    step = _BLOCK if padding is Padding.TO_MTU else 1
 
     def exactly(kind: Message, length: int, clear: int = 0) -> OuterMessage:
         return OuterMessage(_start(kind), (), length, length, noise_from=4, noise_behind=clear)
 
-    padded = OuterMessage(_start(Message.DATA), (), _HEADER + _TAG, None, 16, noise_from=_HEADER)
+    padded = OuterMessage(_start(Message.DATA), (), _HEADER + _TAG, None, step, noise_from=_HEADER)
     longest = _HEADER + mtu + _TAG
     return (
         padded,
