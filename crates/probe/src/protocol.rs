@@ -3,8 +3,9 @@
 use crate::failure::Failure;
 use crate::requests::Fields;
 use crate::tasks::{
-    accounting, capture, crowd, echo, echo_once, first_answer, https, noise_floor, read, rtt,
-    tcp_responder, tcp_sink, tcp_source, tcp_transactions, udp_sink, udp_source, watch_gap,
+    accounting, applications, capture, crowd, dns_responder, echo, echo_once, first_answer, https,
+    leaks, noise_floor, read, rtt, tcp_responder, tcp_sink, tcp_source, tcp_transactions, udp_sink,
+    udp_source, watch_gap,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -41,10 +42,13 @@ pub enum Work {
     Accounting(accounting::Parameters),
     Read(read::Parameters),
     Https(https::Parameters),
+    Applications(applications::Parameters),
+    DnsResponder(dns_responder::Parameters),
+    Leaks(leaks::Parameters),
 }
 
 /// Names of all tasks, as reported by `hello`.
-pub const TASKS: [&str; 19] = [
+pub const TASKS: [&str; 22] = [
     "tcp_sink",
     "tcp_source",
     "tcp_responder",
@@ -64,6 +68,9 @@ pub const TASKS: [&str; 19] = [
     "accounting",
     "read",
     "https",
+    "applications",
+    "dns_responder",
+    "leaks",
 ];
 
 /// A request without its number.
@@ -110,6 +117,9 @@ fn work(what: &str, fields: Fields) -> Result<Work, Failure> {
         "accounting" => Work::Accounting(parameters(what, fields)?),
         "read" => Work::Read(parameters(what, fields)?),
         "https" => Work::Https(parameters(what, fields)?),
+        "applications" => Work::Applications(parameters(what, fields)?),
+        "dns_responder" => Work::DnsResponder(parameters(what, fields)?),
+        "leaks" => Work::Leaks(parameters(what, fields)?),
         _ => {
             return Err(refuse(
                 "request",

@@ -1,13 +1,16 @@
 //! The tasks of the probe, one per file. A task runs in its own thread until it ends.
 
 pub mod accounting;
+pub mod applications;
 pub mod capture;
 pub mod crowd;
+pub mod dns_responder;
 pub mod echo;
 pub mod echo_once;
 pub mod first_answer;
 pub mod hello;
 pub mod https;
+pub mod leaks;
 pub mod lobby;
 pub mod noise_floor;
 pub mod read;
@@ -50,6 +53,9 @@ pub fn run(work: Work, context: &Context) -> Result<Value, Failure> {
         Work::Capture(parameters) => value(capture::run(&parameters, context)?),
         Work::Accounting(parameters) => value(accounting::run(&parameters, context)?),
         Work::Read(parameters) => value(read::run(&parameters)?),
+        Work::Applications(parameters) => value(applications::run(&parameters, context)?),
+        Work::DnsResponder(parameters) => value(dns_responder::run(&parameters, context)?),
+        Work::Leaks(parameters) => value(leaks::run(&parameters, context)?),
         Work::Https(parameters) => value(https::run(&parameters, context)?),
     }
 }

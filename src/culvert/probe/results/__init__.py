@@ -7,6 +7,13 @@ from culvert.probe.results.accounting import Accounted, CpuTimes, DeviceUse, Pro
 from culvert.probe.results.base import Result, Times, parse
 from culvert.probe.results.capture import Captured, Doubtful, RecordedPacket, TwoWay
 from culvert.probe.results.echo import EchoOnce, EchoResult, FirstAnswer, Floor, RttResult
+from culvert.probe.results.leaks import (
+    FlowTallies,
+    FlowTally,
+    LeakedPacket,
+    LeakKind,
+    Leaks,
+)
 from culvert.probe.results.tcp import (
     Responded,
     TcpInfo,
@@ -27,6 +34,11 @@ __all__ = [
     "EchoResult",
     "FirstAnswer",
     "Floor",
+    "FlowTallies",
+    "FlowTally",
+    "LeakKind",
+    "LeakedPacket",
+    "Leaks",
     "ProcessUse",
     "RecordedPacket",
     "Responded",

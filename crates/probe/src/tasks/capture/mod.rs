@@ -226,7 +226,7 @@ fn check(parameters: &Parameters) -> Result<(), Failure> {
     Ok(())
 }
 
-fn find_link(device: &str) -> Result<Link, Failure> {
+pub fn find_link(device: &str) -> Result<Link, Failure> {
     let links = links().map_err(during("list the interfaces"))?;
     if device == EVERY_DEVICE {
         return Ok(Link::all_of(links));
