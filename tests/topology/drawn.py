@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from culvert.topology.graph import Path, Role, Topology
 from culvert.topology.nat import Nat
-from culvert.topology.shapes import member_names, mesh, pair, routed, serving, star
+from culvert.topology.shapes import member_names, mesh, pair, public, routed, serving, star
 
 KINDS = st.sampled_from(list(Nat))
 
@@ -36,4 +36,4 @@ def stars() -> st.SearchStrategy[Topology]:
 
 
 def topologies() -> st.SearchStrategy[Topology]:
-    return st.just(pair()) | routed_labs() | stars() | meshes()
+    return st.just(pair()) | st.just(public()) | routed_labs() | stars() | meshes()

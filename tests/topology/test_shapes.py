@@ -12,7 +12,7 @@ from culvert.errors import UsageError
 from culvert.topology.graph import Path, Role, Topology
 from culvert.topology.nat import Nat
 from culvert.topology.plan import plan
-from culvert.topology.shapes import member_names, mesh, pair, routed, serving, star
+from culvert.topology.shapes import member_names, mesh, pair, public, routed, serving, star
 from tests.topology.drawn import meshes, topologies
 
 SERVERS = [Role.CONTROL, Role.RELAY]
@@ -29,6 +29,17 @@ def test_a_star_has_clients_of_one_gateway() -> None:
     ]
     assert made.paths == (Path("c1", "gateway"),)
     assert len(star(3, every_path=True).paths) == 3
+
+
+def test_a_public_host_makes_the_tunnel_the_default_route() -> None:
+    topology = public()
+    assert topology.full_tunnel
+    assert [node.name for node in topology.members] == ["client", "gateway"]
+    assert topology.between("client", "public") == (
+        (topology.networks[0], True),
+        (topology.networks[2], False),
+    )
+    assert not star(2).full_tunnel
 
 
 def test_a_mesh_puts_members_behind_what_is_requested() -> None:

@@ -21,7 +21,8 @@ from tests.docs.tables import ROOT
 NAMES = [
     *("DIRECT", "LEAVE_OUT", "ONLY_IPV4", "TUNNEL", "AssigningMeshVpn"),
     *("Capability", "Completed", "CountingRoutes", "DataCipher", "DataPath", "Dropping", "Ends"),
-    *("Enforcing", "Host", "Lab", "LabError", "LimitingMembers", "LinkState", "ListingRoutes"),
+    *("Enforcing", "FullTunnel", "Host", "Lab", "LabError", "LimitingMembers", "LinkState"),
+    "ListingRoutes",
     *("MeshVpn", "Missing", "Node", "NotPossible", "OrderingMembers", "OuterFlow"),
     *("OuterMessage", "OuterPacket", "PairingMembers", "Path", "Permit", "Policy", "Ports"),
     *("Process", "ProgramEnded", "Protocol", "Registering", "Rekeying", "Resuming", "Role"),

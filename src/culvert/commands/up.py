@@ -20,7 +20,8 @@ def up(
         ),
     ],
     topology: Annotated[
-        str, typer.Option(help="Topology: pair, routed, star:5 (clients) or mesh:3 (members).")
+        str,
+        typer.Option(help="Topology: pair, routed, star:5 or mesh:3 (members), or public."),
     ] = "pair",
     as_json: Json = False,
 ) -> None:

@@ -20,6 +20,7 @@ class Role(StrEnum):
     CONTROL = "control server"
     RELAY = "relay"
     ROUTER = "router"
+    PUBLIC = "public host"
 
 
 MEMBERS = frozenset({Role.MEMBER, Role.CLIENT, Role.GATEWAY})
@@ -95,6 +96,11 @@ class Topology:
 
     def of_role(self, *roles: Role) -> tuple[NodeSpec, ...]:
         return tuple(node for node in self.nodes if node.role in roles)
+
+    @property
+    def full_tunnel(self) -> bool:
+        """Whether a path's source sends everything through its tunnel: there is a public host."""
+        return bool(self.of_role(Role.PUBLIC))
 
     @property
     def members(self) -> tuple[NodeSpec, ...]:

@@ -14,6 +14,9 @@
               b ── natb ── cgnb ─┤      c where UDP is blocked; d reachable by all;
               c ── fwc ──┼ core ─┬ control
               d ─────────┘       └ relay
+
+    public    client ── core ─┬─ gateway     the client's default route is the tunnel to the
+                              └─ public      gateway; core is the provider of them all
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from culvert.topology.graph import SERVERS, Network, NodeSpec, Path, Role, Topol
 from culvert.topology.nat import Nat
 
 CORE = "core"
+PUBLIC = "public"
 GATEWAY = "gateway"
 MOST_NODES = 1000
 SERVER_NAMES: Mapping[Role, str] = {Role.CONTROL: "control", Role.RELAY: "relay"}
@@ -41,6 +45,7 @@ class Shape(StrEnum):
     ROUTED = "routed"
     STAR = "star"
     MESH = "mesh"
+    PUBLIC = "public"
 
 
 def pair() -> Topology:
@@ -116,6 +121,19 @@ def mesh(
         networks += [Network(*both) for both in pairwise(ends)]
     nodes.append(NodeSpec(CORE, Role.ROUTER))
     return Topology(Shape.MESH, tuple(nodes), tuple(networks), tuple(paths))
+
+
+def public() -> Topology:
+    """A client that reaches a public host through its gateway's tunnel, or beside it by the
+    provider's router."""
+    nodes = (
+        NodeSpec("client", Role.CLIENT),
+        NodeSpec(CORE, Role.ROUTER),
+        NodeSpec(GATEWAY, Role.GATEWAY),
+        NodeSpec(PUBLIC, Role.PUBLIC),
+    )
+    networks = tuple(Network(name, CORE) for name in ("client", GATEWAY, PUBLIC))
+    return Topology(Shape.PUBLIC, nodes, networks, (Path("client", GATEWAY),))
 
 
 def serving(topology: Topology, needs: Iterable[Role]) -> Topology:

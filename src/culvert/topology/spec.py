@@ -104,6 +104,11 @@ class LabSpec:
     only, where otherwise no device has any."""
 
     @property
+    def members_have_ipv6(self) -> bool:
+        """Whether drivers give members IPv6 addresses inside the VPN."""
+        return self.ipv6_inside or self.topology.full_tunnel
+
+    @property
     def mtu(self) -> int:
         """Bytes of the longest IP packet that every link carries whole."""
         return min(self.link_of(network.name).mtu for network in self.topology.networks)

@@ -93,6 +93,24 @@ class Rekeying(Interface):
         """
 
 
+@runtime_checkable
+class FullTunnel(Interface):
+    """A VPN that becomes the default route of its clients where the topology has a public host."""
+
+    kill_switch: str
+    """What its option +killswitch is, in words."""
+
+
+def full_tunnel(vpn: Vpn) -> FullTunnel:
+    """The VPN as one that carries everything; raises NotPossible if its driver has no such
+    configuration."""
+    if isinstance(vpn, FullTunnel):
+        return vpn
+    raise NotPossible(
+        vpn.id, "its driver has no configuration that makes it a client's default route", LEAVE_OUT
+    )
+
+
 def dropping(vpn: Vpn) -> Dropping:
     """The VPN as one whose tunnel can be ended; raises NotPossible if it is none."""
     if isinstance(vpn, Dropping):

@@ -32,6 +32,7 @@ What only some VPNs can do: those whose drivers have these methods::
     Dropping, Resuming         drop(), resume(): a tunnel apart from its processes
     Rekeying                   rekey(): new keys
     Enforcing                  apply_policy(): a policy of what members may send
+    FullTunnel                 kill_switch: it can be the default route of its clients
     ListingRoutes              routes(): the routes to several members by one request
     CountingRoutes             sent(): its programs' counts of packets by route
 
@@ -69,6 +70,7 @@ from culvert.vpns.abilities import (
     CountingRoutes,
     Dropping,
     Enforcing,
+    FullTunnel,
     LimitingMembers,
     ListingRoutes,
     OrderingMembers,
@@ -127,6 +129,7 @@ __all__ = [
     "Dropping",
     "Ends",
     "Enforcing",
+    "FullTunnel",
     "Host",
     "Lab",
     "LabError",

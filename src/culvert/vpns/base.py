@@ -199,7 +199,7 @@ class Vpn(ABC):
     def inner_ipv6(self, node: Node) -> IPv6Interface | None:
         """The IPv6 address that a driver gives the node beside ``inner``, where the lab requests
         such: from its position too. A driver whose VPN can have none does not call it."""
-        if not self.lab.spec.ipv6_inside:
+        if not self.lab.spec.members_have_ipv6:
             return None
         names = [member.name for member in self.lab.members]
         address = TUNNELS_IPV6[names.index(node.name) + 1]

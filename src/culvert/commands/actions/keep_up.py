@@ -23,7 +23,7 @@ from culvert.run.trials.paths import open_session, require_room
 from culvert.run.trials.stage import before
 from culvert.runid import new_run_id
 from culvert.topology.graph import Topology
-from culvert.topology.shapes import Shape, mesh, pair, routed, serving, star
+from culvert.topology.shapes import Shape, mesh, pair, public, routed, serving, star
 from culvert.topology.spec import LabSpec
 from culvert.trial.check import Check
 from culvert.vpns import registry
@@ -74,13 +74,13 @@ def _prove(lab: Lab, vpn: Vpn) -> list[Check]:
 
 
 def _shape(word: str) -> Topology:
-    """pair, routed, star or mesh, with the number of members: ``star:5``."""
+    """pair, routed, star, mesh or public, with the number of members: ``star:5``."""
     name, _, count = word.partition(":")
     try:
         shape, number = Shape(name), int(count or DEFAULT_MEMBERS)
     except ValueError:
         raise UsageError(
-            f"topology '{word}'", "is unknown", "use pair, routed, star:5 or mesh:3"
+            f"topology '{word}'", "is unknown", "use pair, routed, star:5, mesh:3 or public"
         ) from None
     match shape:
         case Shape.PAIR:
@@ -91,6 +91,8 @@ def _shape(word: str) -> Topology:
             return star(number)
         case Shape.MESH:
             return mesh(number)
+        case Shape.PUBLIC:
+            return public()
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from culvert.labs.namespace import cleanup, owner, syscalls, sysctls
 from culvert.labs.namespace import interfaces as links
 from culvert.labs.namespace.names import prepare_names
 from culvert.labs.namespace.places import run_directory
+from culvert.labs.netns import public_side
 from culvert.labs.netns.limits import check
 from culvert.labs.netns.node import NetnsNode
 from culvert.labs.netns.this_machine import ThisMachine
@@ -192,13 +193,15 @@ class NetnsLab(Lab):
             if route.destination == EVERYWHERE:
                 # While a tunnel is down, its packets must not cross the underlay in clear text.
                 links.refuse(namespace, TUNNELS)
+        if self.spec.topology.full_tunnel:
+            public_side.set_up(self._plan, self._nodes)
         for router in self._filters():
             firewall.load(router, self._rules(router.name))
             # After loading the firewall: these settings may come with a kernel module.
             router.inside(lambda: sysctls.apply(sysctls.CONNTRACK))
 
     def _set_up(self, node: NetnsNode) -> None:
-        if self.spec.ipv6_inside:  # the devices of links are there already, and keep none
+        if self.spec.members_have_ipv6:  # the devices of links are there already, and keep none
             node.inside(lambda: sysctls.apply(sysctls.IPV6_FOR_NEW_DEVICES))
         if self.spec.processors.steering:
             for attachment in node.attachments:

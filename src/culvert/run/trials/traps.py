@@ -12,6 +12,7 @@ from culvert.labs.footprint import Footprint
 from culvert.labs.node import Node
 from culvert.vpns.base import Vpn
 from culvert.vpns.outer import OuterFlow
+from culvert.vpns.parts import kill_switch
 from culvert.vpns.parts.aes import aes_use, require_requested_aes
 from culvert.vpns.variant import DataPath
 
@@ -61,13 +62,19 @@ def traps(vpn: Vpn, lab: Lab) -> dict[str, str]:
 
 
 def refuse_without_effect(vpn: Vpn, lab: Lab) -> None:
-    """Raise NotPossible for a CPU quota that does not limit the VPN's data path, and for a variant
-    of clusters."""
+    """Raise NotPossible for a CPU quota that does not limit the VPN's data path, a variant of
+    clusters, and a kill switch beside which nothing leaves anyway."""
     if vpn.variant.of_clusters:
         raise NotPossible(
             vpn.id,
             "it sets the MTU of a cluster's overlay, and there is none here",
             "run it with --lab kubernetes --cluster embedded",
+        )
+    if kill_switch.OPTION in vpn.chosen and not lab.spec.topology.full_tunnel:
+        raise NotPossible(
+            vpn.id,
+            f"+{kill_switch.OPTION} has no effect where the tunnel is not the default route",
+            'write topology = "public", or leave the option out',
         )
     if vpn.data_path is DataPath.KERNEL and lab.spec.processors.quota:
         raise NotPossible(

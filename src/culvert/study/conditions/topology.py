@@ -37,6 +37,9 @@ def refuse_underlay(
     """Raise a problem of the study for routers that translate or filter IPv4 only."""
     if underlay_of(lab, condition) is IpVersion.V4:
         return
+    if topology.full_tunnel:
+        why = f'the topology "{topology.name}" has IPv6 beside IPv4 already'
+        raise problem(why, "leave underlay out", [*here, "underlay"])
     filters = [node.name for node in topology.nodes if node.filters]
     if filters:
         table = lab if condition is None else condition
@@ -84,6 +87,9 @@ def topology_of(lab: LabTable, condition: ConditionTable | None = None) -> Topol
                 every_path=lab.paths == "every",
                 paths=_listed(lab.paths),
             )
+        case Shape.PUBLIC:
+            _refuse_obstacles(shape, obstructed=bool(behind or block))
+            return shapes.public()
         case Shape.MESH:
             if isinstance(block, bool) and block:
                 raise UsageError("block_udp", "names no member", 'write block_udp = ["a"]')

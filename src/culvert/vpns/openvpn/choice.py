@@ -9,6 +9,7 @@ from culvert.vpns.authoring import Variant
 from culvert.vpns.openvpn import config, settings
 from culvert.vpns.openvpn.config import PORT, Cipher, Transport
 from culvert.vpns.openvpn.packet import Framing
+from culvert.vpns.parts import kill_switch
 
 PSK = "psk"
 RENEG = "reneg"
@@ -21,6 +22,7 @@ OPTIONS: Mapping[str, str] = {
     PSK: "a static key instead of certificates (CBC variants, and none)",
     _DPD: f"dead peer detection: keepalive {config.PING_S} {config.PING_RESTART_S}",
     RENEG: f"new keys every {config.RENEGOTIATION_S} s",
+    kill_switch.OPTION: f"{kill_switch.HELP}, and persist-tun",
     **settings.OPTIONS,
 }
 
@@ -114,6 +116,11 @@ class Choice:
     def renegotiates(self) -> bool:
         """Whether it renews its keys."""
         return RENEG in self.options
+
+    @property
+    def kill_switch(self) -> bool:
+        """Whether nothing leaves beside the tunnel."""
+        return kill_switch.OPTION in self.options
 
     @property
     def framing(self) -> Framing:

@@ -109,6 +109,10 @@ class Tunnel:
     settings: Settings = DEFAULTS
     device: str = DEVICE
     port: int = PORT
+    leads: bool = False
+    """It is the client's default route."""
+    persists: bool = False
+    """The client's device stays while it connects again."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +164,7 @@ def client_config(
         "nobind",
         "remote-cert-tls server",
         f"verify-x509-name {server_name} name",
+        *_default_route(tunnel),
         *_tls(tunnel, files, renegotiation_s=RENEGOTIATION_S if tunnel.renegotiates else 0),
     )
 
@@ -186,6 +191,7 @@ def static_client_config(tunnel: Tunnel, key: Path, management: Path) -> str:
         "nobind",
         f"ifconfig {ends.client_inner.ip} {ends.server_inner.ip}",
         *_ipv6("ifconfig-ipv6", ends.client_ipv6, ends.server_ipv6),
+        *_default_route(tunnel),
         *_static(tunnel, key, direction=1),
     )
 
@@ -217,6 +223,16 @@ def _common(tunnel: Tunnel, management: Path, side: str) -> str:
             *(("disable-dco",) if tunnel.dialect.offloads and not tunnel.offloaded else ()),
         )
     )
+
+
+def _default_route(tunnel: Tunnel) -> tuple[str, ...]:
+    """Routes to both halves of all addresses, and one to the server beside the tunnel."""
+    persistent = ("persist-tun",) if tunnel.persists else ()
+    if not tunnel.leads:
+        return persistent
+    ipv6 = " ipv6" if tunnel.ends.client_ipv6 is not None else ""
+    gateway = f"route-gateway {tunnel.ends.server_inner.ip}"
+    return (gateway, f"redirect-gateway def1{ipv6}", *persistent)
 
 
 def _pings(tunnel: Tunnel) -> str:

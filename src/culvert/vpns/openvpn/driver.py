@@ -13,6 +13,7 @@ from culvert.vpns.authoring import (
     Capability,
     DataPath,
     Host,
+    Lab,
     Missing,
     Node,
     NotPossible,
@@ -24,6 +25,7 @@ from culvert.vpns.authoring import (
     TunDevice,
     TunnelVpn,
     Variant,
+    underlay_address,
 )
 from culvert.vpns.openvpn import files
 from culvert.vpns.openvpn import packet as wire
@@ -31,6 +33,7 @@ from culvert.vpns.openvpn import program as openvpn_program
 from culvert.vpns.openvpn.choice import OPTIONS, RENEG, VARIANTS, Choice
 from culvert.vpns.openvpn.config import DEVICE, PORT, Transport
 from culvert.vpns.openvpn.up import Arrival, await_next_second
+from culvert.vpns.parts import kill_switch
 
 
 class OpenVpn(TunDevice, TunnelVpn):
@@ -42,6 +45,10 @@ class OpenVpn(TunDevice, TunnelVpn):
     role = "openvpn"
     capabilities = frozenset({Capability.NET_ADMIN})
     device, port, kernel_kind = DEVICE, PORT, "ovpn"  # in tree ovpn, out of tree ovpn-dco
+    kill_switch = (
+        "persist-tun, and a rule of nftables as block-outside-dns is one of Windows: what is "
+        "neither by the device nor to the server's port is rejected"
+    )
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
@@ -76,6 +83,18 @@ class OpenVpn(TunDevice, TunnelVpn):
             raise NotPossible(self.id, f"{part.what} is missing", part.remedy)
         dialect = openvpn_program.dialect(self.target, self._program(self.target))
         files.write_all(self, self.choice, dialect, self.device, self.port)
+        if self.choice.kill_switch:
+            server = f"ip daddr {underlay_address(self.target)}"
+            own = [f"{server} {self.choice.transport} dport {self.port}"]
+            for source in self.sources:
+                kill_switch.load(self.id, source, self.device, own)
+
+    def stop(self, lab: Lab) -> None:
+        """Its kill switch ends with it."""
+        super().stop(lab)
+        if self._lab is not None and self.choice.kill_switch:
+            for source in self.sources:
+                kill_switch.remove(self.id, source)
 
     def listen(self, target: Node) -> None:
         """Start the server; ready when it reports so."""

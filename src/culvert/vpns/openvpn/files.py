@@ -35,6 +35,8 @@ def write_all(vpn: TunnelVpn, choice: Choice, dialect: Dialect, device: str, por
             settings=choice.settings,
             device=device,
             port=port,
+            leads=vpn.lab.spec.topology.full_tunnel,
+            persists=choice.kill_switch,
         )
 
     write = _write_static_key if choice.static_key else _write_certificates

@@ -70,7 +70,11 @@ DPD_RETRANSMISSIONS = 3
 retransmissions at growing intervals take 165 s."""
 
 
-def daemon_config(*, in_kernel: bool, upkeep: Upkeep) -> str:
+MARK = 0x42
+"""Of charon's own packets, where the tunnel is the default route: they must not enter it."""
+
+
+def daemon_config(*, in_kernel: bool, upkeep: Upkeep, leads: bool = False) -> str:
     """strongswan.conf for charon-systemd and swanctl.
 
     kernel-libipsec is ESP in user space; kernel-netlink always manages addresses and routes, and is
@@ -104,7 +108,9 @@ charon-systemd {{
     kernel-netlink {{
       # The tunnel's own address appears during the start: it must not trigger a path search.
       roam_events = {_yes(upkeep.mobike)}
+{f"      fwmark = !{MARK:#x}" if leads else ""}
     }}
+{f"    socket-default {{ fwmark = {MARK:#x} }}" if leads else ""}
   }}
 }}
 swanctl {{
@@ -124,6 +130,8 @@ class IkeConnection:
     initiates: bool
     shared_key: str | None = None
     certificate: str = ""
+    leads: bool = False
+    """It carries all packets of the initiator."""
 
 
 def connections_config(
@@ -143,6 +151,11 @@ def connections_config(
 def _connection(carriage: Carriage, one: IkeConnection, upkeep: Upkeep) -> str:
     local, remote = one.local, one.remote
     reconnects = one.initiates and upkeep.dead_peer_detection
+    local_net, remote_net = (f"{end.inner}/32" for end in (local, remote))
+    if one.leads and one.initiates:
+        remote_net = "0.0.0.0/0"
+    elif one.leads:
+        local_net = "0.0.0.0/0"
     auth = "psk" if one.shared_key is not None else "pubkey"
     certificates = f"\n      certs = {one.certificate}" if one.shared_key is None else ""
     return f"""\
@@ -167,8 +180,8 @@ def _connection(carriage: Carriage, one: IkeConnection, upkeep: Upkeep) -> str:
     }}
     children {{
       {one.name} {{
-        local_ts = {local.inner}/32
-        remote_ts = {remote.inner}/32
+        local_ts = {local_net}
+        remote_ts = {remote_net}
         {"esp" if carriage.transform.shape else "ah"}_proposals = {carriage.transform.proposal}
         mode = {"transport" if carriage.transport else "tunnel"}{_interface(carriage)}
         dpd_action = {"restart" if reconnects else "clear"}

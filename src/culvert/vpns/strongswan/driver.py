@@ -29,11 +29,12 @@ from culvert.vpns.authoring import (
 from culvert.vpns.ipsec import esp
 from culvert.vpns.ipsec import inner as ipsec_inner
 from culvert.vpns.ipsec import transforms as ipsec
+from culvert.vpns.parts import kill_switch
 from culvert.vpns.strongswan import charon as strongswan_charon
 from culvert.vpns.strongswan import files
 from culvert.vpns.strongswan import variants as known
 from culvert.vpns.strongswan.charon import Charon
-from culvert.vpns.strongswan.config import CONNECTION
+from culvert.vpns.strongswan.config import CONNECTION, MARK
 from culvert.vpns.strongswan.variants import Choice
 
 DEVICE = "ipsec0"
@@ -48,6 +49,10 @@ class StrongSwan(TunnelVpn):
     variants = known.VARIANTS
     options = known.OPTIONS
     listed_with = (known.KERNEL,)
+    kill_switch = (
+        "Culvert's, a rule of nftables: charon's policies end with charon, so what is neither "
+        "marked by charon nor by the device is rejected"
+    )
     tables = frozenset({"220"})
     role = "strongswan"
     capabilities = strongswan_charon.CAPABILITIES
@@ -85,7 +90,14 @@ class StrongSwan(TunnelVpn):
             raise NotPossible(self.id, f"{part.what} is missing", part.remedy)
         if self.carriage.transport:
             ipsec_inner.require_pair(self.id, self.lab)
+        if self.in_kernel and self.lab.spec.topology.full_tunnel:
+            raise NotPossible(
+                self.id, "is no default route in the kernel here", f"leave +{known.KERNEL} out"
+            )
         files.write_all(self, self.choice)
+        if kill_switch.OPTION in self.chosen:
+            for source in self.sources:
+                kill_switch.load(self.id, source, DEVICE, [f"meta mark {MARK:#x}"])
 
     def listen(self, target: Node) -> None:
         """Start the responder; ready when it has loaded its connections."""
@@ -130,6 +142,9 @@ class StrongSwan(TunnelVpn):
         """Stop all charons; their devices, associations, policies and routes are removed with
         them."""
         super().stop(lab)
+        if self._lab is not None and kill_switch.OPTION in self.chosen:
+            for source in self.sources:
+                kill_switch.remove(self.id, source)
         if self.in_kernel and self._lab is not None:
             for node in (*self.sources, self.target):
                 ipsec_inner.release(self.carriage, node, self.inner(node))

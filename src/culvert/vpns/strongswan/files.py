@@ -15,7 +15,8 @@ _KEY_BYTES = 32
 
 def write_all(vpn: TunnelVpn, choice: Choice) -> None:
     """The daemon's configuration, connections, and keys for each node."""
-    daemon = config.daemon_config(in_kernel=choice.in_kernel, upkeep=choice.upkeep)
+    leads = vpn.lab.spec.topology.full_tunnel
+    daemon = config.daemon_config(in_kernel=choice.in_kernel, upkeep=choice.upkeep, leads=leads)
     authority = Authority(KeyKind.ED25519) if choice.certificates else None
     keys = {source.name: None if authority else _shared_key() for source in vpn.sources}
     for node in (*vpn.sources, vpn.target):
@@ -29,6 +30,7 @@ def write_all(vpn: TunnelVpn, choice: Choice) -> None:
                 initiates,
                 keys[node.name if initiates else peer.name],
                 "own.pem",
+                leads=leads,
             )
             for peer in vpn.peers(node)
         ]

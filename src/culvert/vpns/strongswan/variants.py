@@ -9,6 +9,7 @@ from typing import Self
 from culvert.vpns.authoring import Missing, Variant
 from culvert.vpns.ipsec import transforms as ipsec
 from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage, Transform
+from culvert.vpns.parts import kill_switch
 from culvert.vpns.strongswan import config
 from culvert.vpns.strongswan.config import IKE_PROPOSAL, Upkeep
 
@@ -29,6 +30,7 @@ OPTIONS: Mapping[str, str] = {
     _ENCAP: "ESP in UDP, even without a NAT (+kernel; always in user space)",
     _DPD: f"dead peer detection, after {config.DPD_S} s of silence",
     _MOBIKE: "MOBIKE: the initiator's address may change",
+    kill_switch.OPTION: kill_switch.HELP,
 }
 _FACTS = {
     "key exchange": f"IKEv2, {IKE_PROPOSAL}",

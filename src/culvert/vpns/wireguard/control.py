@@ -17,6 +17,7 @@ TOOL = "wg"
 _WORDS = {
     "private_key": "PrivateKey",
     "listen_port": "ListenPort",
+    "fwmark": "FwMark",
     "public_key": "PublicKey",
     "preshared_key": "PresharedKey",
     "allowed_ip": "AllowedIPs",

@@ -16,14 +16,16 @@ from culvert.vpns.authoring import (
     Path,
     Variant,
 )
+from culvert.vpns.parts import kill_switch
 from culvert.vpns.parts.forwarding import Forwarding
+from culvert.vpns.wireguard import default_route
 from culvert.vpns.wireguard import packet as wire
 from culvert.vpns.wireguard import variants as known
 from culvert.vpns.wireguard.control import Control
 from culvert.vpns.wireguard.device import CAPABILITIES, CURRENT, KernelDevice, ProgramDevice
 from culvert.vpns.wireguard.keys import Keys
 from culvert.vpns.wireguard.peers import Peers
-from culvert.vpns.wireguard.variants import KERNEL, NO_OFFLOADS, PROGRAMS, PSK
+from culvert.vpns.wireguard.variants import KERNEL, MARK, NO_OFFLOADS, PROGRAMS, PSK
 
 _UNDERLAY_ROOM = 80
 """Bytes that wg-quick reserves for the outer headers (those of IPv6, so that any underlay fits)."""
@@ -45,6 +47,7 @@ class WireGuard(Peers):
     forwards = True
     role = "wireguard"
     capabilities = CAPABILITIES
+    kill_switch = default_route.KILL_SWITCH
     rekey_deadline_s = 130.0
     """A sender renews the keys after 120 s (REKEY_AFTER_TIME in the protocol)."""
 
@@ -92,6 +95,9 @@ class WireGuard(Peers):
         for name in names:
             node = self.lab.nodes[name]
             node.write("wireguard/private.key", self._keys.text(name), secret=True)
+        if kill_switch.OPTION in self.chosen:
+            for source in self.sources:
+                kill_switch.load(self.id, source, self.device, default_route.OWN)
 
     def join(self, member: Node) -> None:
         """A target of a path listens; other members start when they connect."""
@@ -127,15 +133,23 @@ class WireGuard(Peers):
             self._connect_to(source, target)
         else:
             self._implementation.create(source)
-            pairs = [self._keys.private(source.name), *self._with_endpoint(target)]
+            own = [self._keys.private(source.name)]
+            own += [("fwmark", str(MARK))] if self._leads else []
             self.set_up_device(source)
-            self.control.configure(source, pairs)
+            self.control.configure(source, [*own, *self._with_endpoint(target)])
+            if self._leads:
+                default_route.lead(source, self.device)
         self._await_handshake(source, target)
 
     def stop(self, lab: Lab) -> None:
         """A hub stops forwarding, too."""
         super().stop(lab)
         self._forwarding.restore()
+        if self._lab is not None and self._leads:
+            for source in self.sources:
+                default_route.clear(source)
+                if kill_switch.OPTION in self.chosen:
+                    kill_switch.remove(self.id, source)
 
     def set_up_device(self, node: Node) -> None:
         if NO_OFFLOADS in self.chosen:
@@ -156,6 +170,8 @@ class WireGuard(Peers):
         and replays), and the next connect() would take five seconds.
         """
         super().leave(node)
+        if self._leads:
+            default_route.clear(node)
         for target in self.targets_of(node):
             if target.link(self.device) is not None:
                 self._forget(node, target)

@@ -28,6 +28,7 @@ from culvert.vpns.wireguard.keys import Keys
 from culvert.vpns.wireguard.uapi import Pair
 from culvert.waiting import wait_until
 
+EVERYTHING: Final = ("0.0.0.0/0", "::/0")
 KEEPALIVE: Final = "persistent_keepalive_interval"
 _KEEPALIVE_MAX_S = 65535
 _SAME_NS = 500_000_000
@@ -120,9 +121,16 @@ class Peers(TunDevice, TunnelVpn):
         self.control.configure(source, self._with_endpoint(target))
 
     def _as_peer(self, node: Node) -> list[Pair]:
+        if self._leads and node.name == self.target.name:
+            return self._keys.peer(node.name, [ip_network(each) for each in EVERYTHING])
         whole = self.is_hub and node.name == self.target.name
         networks = [each.network if whole else ip_network(each.ip) for each in self.inside(node)]
         return self._keys.peer(node.name, networks)
+
+    @property
+    def _leads(self) -> bool:
+        """Whether it is the default route of its sources."""
+        return self.lab.spec.topology.full_tunnel
 
     def _remove(self, node: Node, peer: Node) -> None:
         """Remove a peer, and with it all keys of the session."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from culvert.vpns.authoring import DataCipher, Variant
+from culvert.vpns.parts import kill_switch
 from culvert.vpns.wireguard.device import BORINGTUN, DISTRIBUTIONS, GOTATUN, Program
 
 DEVICE: Final = "wg0"
@@ -14,6 +15,8 @@ PORT: Final = 51820
 KERNEL: Final = "kernel"
 NO_OFFLOADS: Final = "nogso"
 PSK: Final = "psk"
+MARK: Final = PORT
+"""Of its own packets, and the number of the routing table of a full tunnel, as with wg-quick."""
 
 _FACTS = {
     "cipher": "ChaCha20-Poly1305",
@@ -46,6 +49,7 @@ PROGRAMS: dict[str, Program] = {
 OPTIONS: Mapping[str, str] = {
     NO_OFFLOADS: "without segmentation offload: no super-packets in or out of the tunnel",
     PSK: "a pre-shared key in addition to the key pairs",
+    kill_switch.OPTION: kill_switch.HELP,
 }
 
 

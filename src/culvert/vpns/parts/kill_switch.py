@@ -1,0 +1,51 @@
+"""A kill switch: rules of nftables with which a client sends nothing beside its tunnel.
+
+It is loaded before the tunnel first comes up and stays while the tunnel is down, is started again
+or is stopped, as the rules of a machine that is set up so; it ends with the VPN's stop().
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from culvert.errors import NotPossible
+from culvert.labs.node import Node
+
+OPTION = "killswitch"
+HELP = "a kill switch: nothing leaves beside the tunnel, also while it is down (topology public)"
+_TABLE = "culvert_killswitch"
+_NEIGHBOURS = "nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert, mld2-listener-report"
+
+
+def load(vpn: str, client: Node, device: str, own: Sequence[str]) -> None:
+    """Refuse what the client sends, but to itself, by the device ``device`` or to neighbours, and
+    what ``own`` matches: the VPN's packets, in nft's language. Raises NotPossible without nft."""
+    accepted = [
+        'oifname "lo"',
+        f'oifname "{device}"',
+        f"icmpv6 type {{ {_NEIGHBOURS} }}",
+        *own,
+    ]
+    lines = "".join(f"    {match} accept\n" for match in accepted)
+    _apply(
+        vpn,
+        client,
+        f"table inet {_TABLE} {{\n  chain output {{\n"
+        f"    type filter hook output priority filter; policy drop;\n{lines}"
+        "    counter reject\n  }\n}\n",
+    )
+
+
+def remove(vpn: str, client: Node) -> None:
+    """Remove the rules; no error if there are none."""
+    _apply(vpn, client, f"table inet {_TABLE} {{ }}\ndelete table inet {_TABLE}\n")
+
+
+def _apply(vpn: str, client: Node, rules: str) -> None:
+    program = client.require("nft", "apt-get install nftables")
+    done = client.run([program, "-f", "-"], stdin=rules, check=False)
+    if done.returncode:
+        why = (done.stderr.strip().splitlines() or ["nft printed no error"])[0]
+        raise NotPossible(
+            f"{vpn}: +{OPTION}", why, "the kernel needs nf_tables: modprobe nf_tables nft_reject"
+        )
