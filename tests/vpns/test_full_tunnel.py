@@ -11,6 +11,7 @@ from culvert.runid import new_run_id
 from culvert.topology.shapes import public
 from culvert.topology.spec import LabSpec
 from culvert.vpns.abilities import full_tunnel
+from culvert.vpns.lifecycle import bring_up
 from tests.run.cells import vpn
 
 PUBLIC_IPV6 = "2001:2:0:2::1"
@@ -51,7 +52,7 @@ def test_it_carries_everything_and_leaves_nothing(word: str) -> None:
         assert reached() == [True, True]
         contestant.prepare(lab)
         assert reached() == [False, False]
-        contestant.bring_up()
+        bring_up(contestant)
         assert reached() == [True, contestant.name not in WITHOUT_IPV6]
         contestant.stop(lab)
         assert state() == before

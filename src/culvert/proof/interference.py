@@ -43,8 +43,9 @@ class Stops:
         self._instruments = tuple(instruments)
         self._before = {process: process.resumptions() for _, _, process in self._all()}
 
-    def checks(self) -> list[Check]:
-        """A failed check of each process that was stopped and continued; none if all ran on."""
+    def checks(self, halted: Collection[Process] = ()) -> list[Check]:
+        """A failed check of each process that was stopped and continued; none if all ran on, or the
+        measurement has ``halted`` them."""
         return [
             Check(
                 check,
@@ -54,7 +55,7 @@ class Stops:
                 remedy=_PROCESSES,
             )
             for check, where, process in self._all()
-            if process.resumptions() > self._before.get(process, 0)
+            if process not in halted and process.resumptions() > self._before.get(process, 0)
         ]
 
     def _all(self) -> Iterator[tuple[str, str, Process]]:

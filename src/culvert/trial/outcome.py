@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from culvert.journal.marks import Mark
+from culvert.labs.process import Process
 from culvert.results import Histogram, Metric, Series
 from culvert.trial.check import Check, Withheld
 from culvert.trial.traffic import InnerTraffic
@@ -29,3 +30,5 @@ class Outcome:
     doubts: list[Check] = field(default_factory=list)
     withheld: list[Withheld] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
+    halted: tuple[Process, ...] = ()
+    """Processes that the measurement itself has stopped and continued."""

@@ -10,6 +10,7 @@ from culvert.report.charts.common import bars_with_trials
 from culvert.report.labels import cells_of, everything, slug
 from culvert.report.model import Data, Figure, FigureTable
 from culvert.report.numbers import scale_for
+from culvert.report.views.leaks import MEASUREMENT as LEAK
 from culvert.report.views.nat_matrix import MEASUREMENT, pairs_of
 
 DRAWN = frozenset({"tcp", "udp", "rtt", "initiation"})
@@ -18,11 +19,11 @@ _EVERY_TRIAL = frozenset(spec.name for spec in EVERY_TRIAL)
 
 
 def other_figures(data: Data, condition: str) -> list[Figure]:
-    """One figure per cell of every other measurement with trials that count, except for pairs of
-    NATs, which have matrices."""
+    """One figure per cell of every other measurement with trials that count, except for leaks and
+    pairs of NATs, which have matrices."""
     here = data.summary.filter(pl.col("condition") == condition, pl.col("labels") == "{}")
-    paired = {MEASUREMENT} if condition in pairs_of(data) else set()
-    kinds = sorted(set(here["measurement"].to_list()) - DRAWN - paired)
+    in_matrices = {LEAK, *({MEASUREMENT} if condition in pairs_of(data) else ())}
+    kinds = sorted(set(here["measurement"].to_list()) - DRAWN - in_matrices)
     found = []
     for kind in kinds:
         for parameters in cells_of(here, kind, condition):

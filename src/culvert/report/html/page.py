@@ -31,6 +31,7 @@ from culvert.report.views.comparisons import comparison_table, instruments_table
 from culvert.report.views.conclusion import behaviour_sentences, conclusion
 from culvert.report.views.delivered import delivered_views
 from culvert.report.views.headline import headline_views
+from culvert.report.views.leaks import MEANINGS, leak_matrices
 from culvert.report.views.nat_matrix import nat_matrices
 from culvert.report.views.paper import paper_tables, paper_tests
 from culvert.report.views.surroundings import surroundings_table
@@ -79,6 +80,8 @@ def render(data: Data, sections: Sequence[Section]) -> str:
             if view.columns or view.condition not in nats.conditions
         ],
         nats=nats,
+        leaks=leak_matrices(data),
+        leak_meanings=MEANINGS,
         paired=data.columns.design.paired,
         claims=claims_view(data),
         paper_tables=paper_tables(data),

@@ -15,10 +15,12 @@ from culvert.analysis.observations import BASELINE
 from culvert.analysis.status import reasons
 from culvert.report.model import Data
 from culvert.report.terminal.claims import claims_text
+from culvert.report.terminal.leaks import leak_table
 from culvert.report.terminal.nat_matrix import nat_text
 from culvert.report.views.by_path import by_path_table
 from culvert.report.views.conclusion import behaviour_sentences, conclusion
 from culvert.report.views.headline import HeadlineCell, HeadlineRow, HeadlineView, headline_views
+from culvert.report.views.leaks import leak_matrices
 from culvert.report.views.nat_matrix import nat_matrices
 from culvert.report.views.paper import paper_tests
 from culvert.report.views.surroundings import surroundings_table
@@ -40,6 +42,7 @@ def summary_of(data: Data) -> RenderableType:
     nats = nat_matrices(data)
     if nats.conditions:
         parts.append(nat_text(nats))
+    parts += map(leak_table, leak_matrices(data))
     if data.claims.judged or data.claims.trouble:
         parts.append(claims_text(data.claims, data.labels))
     if found := paper_tests(data):

@@ -128,7 +128,7 @@ class TunnelProof(PathProof):
         return [
             *survivors(session.vpn),
             *left_alone(session, outcome),
-            *self._stops.checks(),
+            *self._stops.checks(outcome.halted),
             *judge_outcome(session, outcome),
             *ends_in_silence(session, outcome),
         ]

@@ -1,0 +1,324 @@
+"""``leak``: what leaves a client in clear text while its tunnel comes, runs, fails and changes.
+
+::
+
+    applications send ── answered by the tunnel ── event ── leak ... leak ── hold ── end
+                                                     └── first_leak_ms ┘
+                                                     └── last_leak_ms ──────┘
+
+The provider's router sees each packet that leaves the client. One that is not the tunnel's is a
+leak; one that waits, or that the kernel refuses, is none.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from culvert.errors import DeadlineExceeded, NotPossible, VpnError
+from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.leak.client import (
+    Applications,
+    FlowKind,
+    fall_silent,
+    provider_of,
+    public_host,
+)
+from culvert.measurements.leak.phases import Phase, PhaseAction, action_for
+from culvert.metrics import Better, MetricSpec, Weight
+from culvert.probe.client import Task
+from culvert.probe.results import FlowTally, LeakedPacket, LeakKind, Leaks, parse
+from culvert.results import Label, Metric, Series
+from culvert.topology.graph import Role
+from culvert.trial.check import Check
+from culvert.trial.outcome import Outcome
+from culvert.trial.outside import capture_parameters
+from culvert.trial.session import Session
+from culvert.units import DurationS, PerSecond
+from culvert.vpns.abilities import full_tunnel
+from culvert.waiting import wait_until
+
+LEAD_S = 0.5
+"""Of the applications before the event."""
+EVENT_S = 60.0
+"""Upper bound of the duration of an event's commands, without the time for which it holds."""
+RECOVER_S = 3.0
+"""Longest time for an answer after the watch, before the client is started anew for the proof."""
+LONGEST_PAUSE_S = 1.0
+"""Between two messages of a flow: one that did not send leaks nothing."""
+_ANSWER_S = 0.2
+_ENDING_S = 15.0
+
+
+class LeakParameters(BaseParameters):
+    """The phase, and the applications."""
+
+    phase: Annotated[Phase, Label("phase {}")] = Phase.RUN
+    """What happens to the tunnel."""
+    hold_s: Annotated[DurationS, Field(gt=0, le=3600)] = Field(5.0, alias="hold")
+    """Time for which leaks are looked for after the phase, and between its two steps."""
+    suspend_s: Annotated[DurationS, Field(gt=0, le=3600)] = Field(60.0, alias="suspend")
+    """Time for which programs are frozen, for `phase = "suspend"`."""
+    rate_pps: Annotated[PerSecond, Field(ge=5, le=1000)] = Field(50, alias="rate")
+    """Datagrams and requests of a stream a second, each; connections, pings and look-ups of names
+    are five times as rare."""
+    ipv6: bool = True
+    """Whether the provider has IPv6: with false the client has no address and no route of it."""
+
+
+class Leak(Measurement[LeakParameters]):
+    """One phase in each trial, on a new tunnel."""
+
+    kind: ClassVar[str] = "leak"
+    title: ClassVar[str] = "Leak"
+    summary: ClassVar[str] = "packets that leave a client beside its tunnel, by phase and by kind"
+    metrics: ClassVar[Sequence[MetricSpec]] = (
+        MetricSpec("leaked_packets", "packets", "Leaked packets", Better.LESS, Weight.MAIN),
+        MetricSpec("leaked_bytes", "bytes", "Leaked bytes", Better.LESS),
+        MetricSpec("clear_dns_queries", "packets", "DNS queries in clear", Better.LESS, Weight.KEY),
+        MetricSpec("first_leak_ms", "ms", "From the event to the first leak"),
+        MetricSpec("last_leak_ms", "ms", "From the event to the last leak", Better.LESS),
+        MetricSpec("leaked_before_packets", "packets", "Leaked before the event", Better.LESS),
+        MetricSpec("watched_ms", "ms", "Time from the event to the end of the watch"),
+        MetricSpec("attempted_messages", "packets", "Messages of the applications"),
+        MetricSpec("answered_messages", "packets", "Messages that were answered"),
+        MetricSpec("tunnel_packets", "packets", "Packets of the tunnel at the provider"),
+        MetricSpec("longest_pause_ms", "ms", "Longest time between two messages of a flow"),
+    )
+    Parameters = LeakParameters
+    drives_tunnel: ClassVar[bool] = True
+
+    @classmethod
+    def estimate_s(cls, parameters: LeakParameters) -> float:
+        """Seconds of one trial, approximately: it depends on the VPN."""
+        suspended_s = parameters.suspend_s if parameters.phase is Phase.SUSPEND else 0.0
+        twice = parameters.phase in (Phase.RECONNECT, Phase.LINK)
+        return 2 * LEAD_S + (2 if twice else 1) * parameters.hold_s + suspended_s
+
+    def run(self, session: Session, parameters: LeakParameters) -> Outcome:
+        """Applications, event, hold; then the tunnel is up again for the proof."""
+        action = action_for(parameters.phase, parameters.hold_s, parameters.suspend_s)
+        return watch(session, parameters, action)
+
+
+def watch(session: Session, parameters: LeakParameters, action: PhaseAction) -> Outcome:
+    """Look for leaks during one phase."""
+    _require(session, action)
+    if not parameters.ipv6:
+        _without_ipv6(session)
+    if action.up_before:
+        session.vpn.reach(session.path)
+    lasting_s = LEAD_S + EVENT_S + 3 * parameters.hold_s + parameters.suspend_s
+    leaks = _begin_leaks(session, lasting_s)
+    applications = Applications(session, parameters.rate_pps, lasting_s)
+    time.sleep(LEAD_S)  # part of the method
+    before = applications.renew()
+    event_ns = session.source.realtime_ns()
+    halted = action.halted(session)
+    action.cause(session)
+    time.sleep(parameters.hold_s)  # part of the method
+    after = applications.end()
+    ended_ns = session.source.realtime_ns()
+    found = parse(Leaks, leaks.stop(_ENDING_S))
+    applications.close()
+    fall_silent(session)
+    action.undo(session)
+    _recover(session)
+    watched = Watched(found, before, after, event_ns, ended_ns, action.up_before)
+    return Outcome(
+        metrics=list(watched.metrics()),
+        watched=[],
+        series=watched.series(),
+        doubts=list(watched.checks(session, frozen=bool(halted))),
+        halted=halted,
+    )
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What was seen; ``before`` and ``after`` the event the applications' messages by flow."""
+
+    found: Leaks
+    before: Mapping[str, FlowTally]
+    after: Mapping[str, FlowTally]
+    event_ns: int
+    ended_ns: int
+    up_before: bool
+
+    @property
+    def since(self) -> Sequence[LeakedPacket]:
+        """The packets that leaked after the event began."""
+        return [each for each in self.found.leaked if each.realtime_ns >= self.event_ns]
+
+    def metrics(self) -> Iterator[Metric]:
+        """All of the trial; by kind with its name as a label."""
+        since = self.since
+        yield from self._of(since, {})
+        for kind in LeakKind:
+            of_kind = [each for each in since if each.kind is kind]
+            yield from self._of(of_kind, {"kind": kind.value})
+        queries = sum(each.kind is LeakKind.DNS for each in since)
+        yield Metric("clear_dns_queries", "packets", queries)
+        if self.up_before:
+            before = len(self.found.leaked) - len(since)
+            yield Metric("leaked_before_packets", "packets", before)
+        yield Metric("watched_ms", "ms", (self.ended_ns - self.event_ns) / 1e6)
+        yield Metric("tunnel_packets", "packets", self.found.tunnel_packets)
+        for name, tally in self.after.items():
+            flow = {"flow": name}
+            yield Metric("attempted_messages", "packets", tally.attempts, flow)
+            yield Metric("answered_messages", "packets", tally.answered, flow)
+        yield Metric("longest_pause_ms", "ms", self._longest_pause_ns() / 1e6)
+
+    def _of(self, leaked: Sequence[LeakedPacket], labels: Mapping[str, str]) -> Iterator[Metric]:
+        yield Metric("leaked_packets", "packets", len(leaked), labels)
+        yield Metric("leaked_bytes", "bytes", sum(each.bytes for each in leaked), labels)
+        if leaked:
+            times_ns = [each.realtime_ns - self.event_ns for each in leaked]
+            yield Metric("first_leak_ms", "ms", min(times_ns) / 1e6, labels)
+            yield Metric("last_leak_ms", "ms", max(times_ns) / 1e6, labels)
+
+    def series(self) -> list[Series]:
+        """Each leaked packet, with its time from the event."""
+        return [
+            Series(
+                "leaked_bytes",
+                "bytes",
+                [
+                    each.realtime_ns - self.event_ns
+                    for each in self.found.leaked
+                    if each.kind is kind
+                ],
+                [each.bytes for each in self.found.leaked if each.kind is kind],
+                {"kind": kind.value},
+            )
+            for kind in LeakKind
+            if any(each.kind is kind for each in self.found.leaked)
+        ]
+
+    def checks(self, session: Session, *, frozen: bool) -> Iterator[Check]:
+        """Whether a leak would have been seen."""
+        found = self.found
+        yield Check(
+            "every packet at the provider was looked at",
+            found.kernel_drops == 0 and found.more_leaked == 0,
+            f"{found.kernel_drops} packets were not looked at, {found.more_leaked} leaked ones not "
+            f"listed, on node {session.lab.of_role(Role.ROUTER)[0].name}",
+            "lower the rate, or stop other programs on this machine",
+        )
+        yield self._reached()
+        pause_ns = self._longest_pause_ns()
+        yield Check(
+            "the applications sent all the time",
+            frozen or pause_ns <= LONGEST_PAUSE_S * 1e9,
+            f"at most {pause_ns / 1e6:.0f} ms between two messages of a flow",
+            "stop other programs on this machine",
+        )
+        if session.vpn.outer_flow is None:
+            kinds = {each.kind for each in self.since}
+            wanted = {LeakKind.DNS, LeakKind.TCP, LeakKind.UDP, LeakKind.ICMP}
+            yield Check(
+                "the provider sees each kind of packet without a VPN",
+                wanted <= kinds,
+                f"seen: {', '.join(sorted(kinds)) or 'nothing'}",
+                "the look at the provider sees no traffic; check the probe's rights",
+            )
+        else:
+            yield Check(
+                "the tunnel's packets are at the provider",
+                found.tunnel_packets > 0,
+                f"{found.tunnel_packets} packets are of the tunnel",
+                "the tunnel does not cross the provider's router: check the routes",
+            )
+
+    def _reached(self) -> Check:
+        """Whether flows of IPv4 were answered through the tunnel before the event; if it comes up
+        only then, after."""
+        tallies = self.before if self.up_before else self.after
+        silent = [
+            name for name, tally in tallies.items() if not name.endswith("6") and not tally.answered
+        ]
+        answered = sum(tally.answered for tally in tallies.values())
+        return Check(
+            "the applications reach the public host",
+            not silent,
+            f"{answered} messages were answered {'before' if self.up_before else 'after'} the "
+            "event" + (f", none of {', '.join(silent)}" if silent else ""),
+            "the tunnel does not carry the client's traffic to the internet: try "
+            "culvert up VPN --topology public",
+        )
+
+    def _longest_pause_ns(self) -> int:
+        """Of all flows but streams, which wait for a connection once theirs is broken."""
+        pauses_ns = [
+            tally.longest_pause_ns
+            for name, tally in self.after.items()
+            if not name.startswith(FlowKind.TCP_STREAM)
+        ]
+        return max(pauses_ns, default=0)
+
+
+def _require(session: Session, action: PhaseAction) -> None:
+    public_host(session)
+    if session.vpn.outer_flow is not None:
+        full_tunnel(session.vpn)
+    action.require(session)
+    for role in (Role.ROUTER, Role.PUBLIC):
+        node = session.lab.of_role(role)[0]
+        if node.name not in session.others:
+            raise NotPossible(f"node {node.name}", "has no probe", "use the lab netns")
+
+
+def _begin_leaks(session: Session, lasting_s: float) -> Task:
+    router = session.lab.of_role(Role.ROUTER)[0]
+    request = capture_parameters(session.vpn.outer_flow, session.canary)
+    task = session.others[router.name].begin(
+        "leaks",
+        device=provider_of(session, session.source).device,
+        canaries=request["canaries"],
+        flow=request.get("flow"),
+        duration_max_s=lasting_s + _ENDING_S,
+    )
+    task.ready()
+    return task
+
+
+def _without_ipv6(session: Session) -> None:
+    """The client has a link-local address and listens to routers, but none speaks."""
+    client = session.source
+    device = client.underlay.device
+    client.run(["ip", "-6", "route", "del", "default", "dev", device], check=False)
+    client.run(["ip", "-6", "address", "flush", "dev", device, "scope", "global"])
+
+
+def _recover(session: Session) -> None:
+    """The tunnel carries packets again, if need be after a start of the client."""
+    if session.vpn.outer_flow is None:
+        return
+
+    def up() -> bool:
+        address = str(session.vpn.traffic_address(session.target))
+        answer = session.a.call(
+            "echo_once",
+            5.0,
+            to=address,
+            payload_size=64,
+            df=False,
+            timeout_ms=round(1e3 * _ANSWER_S),
+            attempts=1,
+            **session.marks,
+        )
+        return bool(answer.get("answered"))
+
+    if session.vpn.processes[session.source.name]:
+        with suppress(DeadlineExceeded):
+            wait_until(up, what="the tunnel carries packets", deadline_s=RECOVER_S, poll_s=0.05)
+            return
+    with suppress(VpnError):
+        session.vpn.leave(session.source)
+    session.vpn.reach(session.path)

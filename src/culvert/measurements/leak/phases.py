@@ -1,0 +1,206 @@
+"""What happens to the client's tunnel while its applications send: one phase a trial."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
+from ipaddress import ip_interface
+from typing import ClassVar
+
+from culvert.errors import NotPossible
+from culvert.labs.node import Node
+from culvert.labs.process import Process
+from culvert.measurements.leak.client import provider_of, resolve_at
+from culvert.measurements.tunnel.events import roamed
+from culvert.trial.session import Session
+from culvert.vpns.abilities import dropping, resuming
+from culvert.vpns.variant import LEAVE_OUT
+
+
+class Phase(StrEnum):
+    """Phases, by their names in a study."""
+
+    UP = "up"
+    RUN = "run"
+    KILL = "kill"
+    STOP = "stop"
+    RECONNECT = "reconnect"
+    ROAM = "roam"
+    LINK = "link"
+    RESOLVER = "resolver"
+    SUSPEND = "suspend"
+
+
+@dataclass(frozen=True)
+class PhaseAction(ABC):
+    """One phase. The watch covers ``cause`` and ``hold_s`` seconds after it; between two steps of
+    ``cause`` are as many."""
+
+    hold_s: float
+
+    up_before: ClassVar[bool] = True
+    """Whether the tunnel is up when the phase begins."""
+
+    def require(self, session: Session) -> None:
+        """Raise NotPossible, with the reason, for a VPN that has no such phase."""
+        if session.vpn.outer_flow is None:
+            raise NotPossible("none", "there is no tunnel to which it could happen", LEAVE_OUT)
+
+    @abstractmethod
+    def cause(self, session: Session) -> None:
+        """Cause it; returns when all its steps are done."""
+
+    def undo(self, session: Session) -> None:  # noqa: B027 - most need nothing
+        """After the watch: what the tunnel needs to come up again as it was."""
+
+    def halted(self, session: Session) -> tuple[Process, ...]:
+        """Processes that the phase stops and continues."""
+        del session
+        return ()
+
+
+class Up(PhaseAction):
+    """The tunnel comes up, from the user's command on."""
+
+    up_before: ClassVar[bool] = False
+
+    def cause(self, session: Session) -> None:
+        session.vpn.reach(session.path)
+
+
+class Run(PhaseAction):
+    """Nothing happens."""
+
+    def require(self, session: Session) -> None:
+        """Everybody can do nothing: the baseline shows here that leaks are seen."""
+
+    def cause(self, session: Session) -> None:
+        """Nothing."""
+
+
+class Kill(PhaseAction):
+    """The client's programs of the VPN get SIGKILL."""
+
+    def cause(self, session: Session) -> None:
+        session.vpn.crash(session.source)
+
+
+class Stop(PhaseAction):
+    """The user stops the client."""
+
+    def cause(self, session: Session) -> None:
+        session.vpn.leave(session.source)
+
+
+class Reconnect(PhaseAction):
+    """The tunnel ends while the client's programs run, and is brought up again."""
+
+    def require(self, session: Session) -> None:
+        super().require(session)
+        resuming(session.vpn)
+
+    def cause(self, session: Session) -> None:
+        dropping(session.vpn).drop(session.path)
+        time.sleep(self.hold_s)  # part of the method
+        if not session.vpn.on_demand:
+            resuming(session.vpn).resume(session.path)
+
+
+class Roam(PhaseAction):
+    """The provider gives the client another address; its routes stay."""
+
+    def cause(self, session: Session) -> None:
+        client, underlay = session.source, session.source.underlay
+        # Otherwise the new address, which is secondary, would be removed with the old one.
+        client.set_sysctl(f"net/ipv4/conf/{underlay.device}/promote_secondaries", "1")
+        client.add_address(underlay.device, roamed(underlay.address))
+        _ip(client, "address", "del", str(underlay.address), "dev", underlay.device)
+
+    def undo(self, session: Session) -> None:
+        """Some VPNs have the first address in their configuration."""
+        client, underlay = session.source, session.source.underlay
+        client.add_address(underlay.device, underlay.address)
+        _ip(client, "address", "del", str(roamed(underlay.address)), "dev", underlay.device)
+
+
+class Link(PhaseAction):
+    """The client's link goes down, and comes up again with the addresses and default routes that a
+    network manager gives it anew."""
+
+    def cause(self, session: Session) -> None:
+        client, underlay = session.source, session.source.underlay
+        ipv6 = _global_ipv6(client, underlay.device)
+        client.set_link(underlay.device, up=False)
+        time.sleep(self.hold_s)  # part of the method
+        client.set_link(underlay.device, up=True)
+        provider = provider_of(session, client)
+        _default(client, provider.address.ip.compressed, underlay.device)
+        if ipv6:
+            _ip(client, "address", "replace", ipv6, "dev", underlay.device)
+            router = ip_interface(ipv6).network[2]
+            _default(client, router.compressed, underlay.device)
+
+
+class Resolver(PhaseAction):
+    """The provider names a resolver of its own, on the client's link."""
+
+    def cause(self, session: Session) -> None:
+        provider = provider_of(session, session.source)
+        resolve_at(session.source, str(provider.address.ip))
+
+
+@dataclass(frozen=True)
+class Suspend(PhaseAction):
+    """The machine sleeps: the VPN's programs and the applications are frozen for a while."""
+
+    suspend_s: float
+
+    def halted(self, session: Session) -> tuple[Process, ...]:
+        return (*session.vpn.processes[session.source.name], session.a.process)
+
+    def cause(self, session: Session) -> None:
+        processes = self.halted(session)
+        try:
+            for process in reversed(processes):  # the applications first
+                _signal(session.source, "STOP", process)
+            time.sleep(self.suspend_s)  # part of the method
+        finally:
+            for process in processes:
+                _signal(session.source, "CONT", process)
+
+
+def action_for(phase: Phase, hold_s: float, suspend_s: float) -> PhaseAction:
+    """The phase of that name."""
+    simple: dict[Phase, type[PhaseAction]] = {
+        Phase.UP: Up,
+        Phase.RUN: Run,
+        Phase.KILL: Kill,
+        Phase.STOP: Stop,
+        Phase.RECONNECT: Reconnect,
+        Phase.ROAM: Roam,
+        Phase.LINK: Link,
+        Phase.RESOLVER: Resolver,
+    }
+    return Suspend(hold_s, suspend_s) if phase is Phase.SUSPEND else simple[phase](hold_s)
+
+
+def _signal(node: Node, name: str, process: Process) -> None:
+    """To its group, which it leads."""
+    node.run(["kill", "-s", name, "--", f"-{process.pid}"])
+
+
+def _ip(node: Node, *words: str) -> None:
+    node.run(["ip", *words])
+
+
+def _default(node: Node, router: str, device: str) -> None:
+    version = "-6" if ":" in router else "-4"
+    _ip(node, version, "route", "replace", "default", "via", router, "dev", device)
+
+
+def _global_ipv6(node: Node, device: str) -> str:
+    """The address of a global scope on a device; empty if there is none."""
+    shown = node.run(["ip", "-6", "-br", "address", "show", "dev", device, "scope", "global"])
+    return next((word for word in shown.stdout.split() if "/" in word), "")

@@ -1,0 +1,160 @@
+"""Leaks by VPN and phase: a matrix for each condition and set of other parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import polars as pl
+
+from culvert.analysis.observations import bare
+from culvert.report.model import Data
+from culvert.report.numbers import Scale
+from culvert.results.parameters import Parameters
+
+MEASUREMENT = "leak"
+_PHASE = "phase"
+_PHASES = ("up", "run", "kill", "stop", "reconnect", "roam", "link", "resolver", "suspend")
+"""In the order of the columns; others come after them."""
+_OK = "ok"
+_BARE = "{}"
+
+
+class Tightness(StrEnum):
+    """The result of a cell."""
+
+    NOTHING = "nothing"
+    LEAKS = "leaks"
+    UNSUPPORTED = "unsupported"
+    NO_RESULT = "no result"
+
+
+MEANINGS: Mapping[Tightness, str] = {
+    Tightness.NOTHING: "no packet left beside the tunnel",
+    Tightness.LEAKS: "packets left beside the tunnel: the trial with the most of them",
+    Tightness.UNSUPPORTED: "this VPN has no such phase here; the reason is in the cell's text",
+    Tightness.NO_RESULT: "no trial counts",
+}
+"""What each colour means."""
+
+
+@dataclass(frozen=True)
+class LeakCell:
+    """One VPN in one phase. ``lines`` are its figures, ``note`` a sentence with all of them."""
+
+    tightness: Tightness
+    head: str
+    lines: tuple[str, ...]
+    note: str
+
+    @property
+    def style(self) -> str:
+        """A name for style sheets."""
+        return self.tightness.replace(" ", "-")
+
+
+@dataclass(frozen=True)
+class LeakMatrix:
+    """``rows`` has the cells of each of ``vpns``, by phase; None where a phase was not measured."""
+
+    title: str
+    phases: tuple[str, ...]
+    vpns: tuple[str, ...]
+    rows: tuple[tuple[LeakCell | None, ...], ...]
+    sentence: str
+
+
+def leak_matrices(data: Data) -> tuple[LeakMatrix, ...]:
+    """The matrices of a run; none if it did not look for leaks."""
+    trials = data.trials.filter(pl.col("measurement") == MEASUREMENT)
+    rows = data.rows.filter(pl.col("measurement") == MEASUREMENT, pl.col("status") == _OK)
+    cells = trials.select("condition", "parameters").unique(maintain_order=True).rows()
+    groups = dict.fromkeys((name, Parameters(each).without({_PHASE})) for name, each in cells)
+    several = len(groups) > 1
+    return tuple(
+        _matrix(
+            data,
+            _of(trials, condition, others),
+            _of(rows, condition, others),
+            data.labels.cell(condition, MEASUREMENT, others) if several else "",
+        )
+        for condition, others in groups
+    )
+
+
+def _of(frame: pl.DataFrame, condition: str, others: str) -> pl.DataFrame:
+    """What is of one condition and one set of parameters, whatever the phase, with the phase."""
+    parameters = frame["parameters"].to_list()
+    return frame.with_columns(
+        pl.Series("others", [Parameters(each).without({_PHASE}) for each in parameters], pl.String),
+        pl.Series(_PHASE, [str(Parameters(each).get(_PHASE)) for each in parameters], pl.String),
+    ).filter(pl.col("condition") == condition, pl.col("others") == others)
+
+
+def _matrix(data: Data, trials: pl.DataFrame, rows: pl.DataFrame, title: str) -> LeakMatrix:
+    present = trials[_PHASE].unique(maintain_order=True).to_list()
+    phases = sorted(present, key=lambda each: (*_PHASES, each).index(each))
+    there = set(trials["vpn"].to_list())
+    vpns = sorted((vpn for vpn in data.vpns if vpn in there), key=bare)
+    made = tuple(
+        tuple(
+            _cell(
+                trials.filter(pl.col("vpn") == vpn, pl.col(_PHASE) == phase),
+                rows.filter(pl.col("vpn") == vpn, pl.col(_PHASE) == phase),
+            )
+            for phase in phases
+        )
+        for vpn in vpns
+    )
+    flat = [cell for row in made for cell in row if cell]
+    counts = {one: sum(cell.tightness is one for cell in flat) for one in Tightness}
+    parts = [f"{one} {count}" for one, count in counts.items() if count]
+    sentence = f"{', '.join(parts)} of {len(flat)} pairs of VPN and phase"
+    return LeakMatrix(title, tuple(phases), tuple(vpns), made, sentence)
+
+
+def _cell(trials: pl.DataFrame, rows: pl.DataFrame) -> LeakCell | None:
+    if trials.is_empty():
+        return None
+    totals = rows.filter(pl.col("metric") == "leaked_packets", pl.col("labels") == _BARE)
+    if totals.is_empty():
+        why = next(filter(None, trials["reason"].to_list()), "no reason was recorded")
+        unsupported = (trials["status"] == "unsupported").all()
+        tightness = Tightness.UNSUPPORTED if unsupported else Tightness.NO_RESULT
+        statuses = ", ".join(dict.fromkeys(trials["status"].to_list()))
+        return LeakCell(tightness, tightness, () if unsupported else (statuses,), why)
+    worst = totals.sort("value", descending=True).row(0, named=True)
+    packets, count = round(worst["value"]), totals.height
+    tried = f"in {count} trial{'s' if count > 1 else ''}"
+    of_worst = rows.filter(pl.col("trial") == worst["trial"])
+    messages = round(_sum(of_worst, "attempted_messages"))
+    if not packets:
+        note = f"0 packets leaked {tried}, of at least {messages} messages"
+        return LeakCell(Tightness.NOTHING, Tightness.NOTHING, (), note)
+    kinds = [f"{kind} {number}" for kind, number in _by_kind(of_worst)]
+    times = [_time(_sum(of_worst, name, _BARE)) for name in ("first_leak_ms", "last_leak_ms")]
+    when = f"{times[0]} to {times[1]}"
+    head = f"{packets} packet{'s' if packets > 1 else ''}"
+    note = f"{head} {tried}: {', '.join(kinds)}; {when} from the event"
+    return LeakCell(Tightness.LEAKS, head, (", ".join(kinds), when), note)
+
+
+def _by_kind(rows: pl.DataFrame) -> Sequence[tuple[str, int]]:
+    leaked = rows.filter(
+        pl.col("metric") == "leaked_packets", pl.col("labels") != _BARE, pl.col("value") > 0
+    )
+    found = zip(leaked["labels"].to_list(), leaked["value"].to_list(), strict=True)
+    return [(str(Parameters(labels).get("kind")), round(value)) for labels, value in found]
+
+
+def _sum(rows: pl.DataFrame, metric: str, labels: str | None = None) -> float:
+    here = rows.filter(pl.col("metric") == metric)
+    if labels is not None:
+        here = here.filter(pl.col("labels") == labels)
+    return float(here["value"].sum())
+
+
+def _time(value_ms: float) -> str:
+    """In ms, or in s from one second on."""
+    return (Scale(1e3, "s", 2) if value_ms >= 1e3 else Scale(1.0, "ms", 2)).text(value_ms)

@@ -1,0 +1,241 @@
+"""What leaves beside a tunnel: nothing, everything, and what is planted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from culvert.measurements.leak.leak import Leak, LeakParameters, Watched
+from culvert.measurements.leak.phases import Phase, Suspend, action_for
+from culvert.probe.results import FlowTally, LeakedPacket, LeakKind, Leaks
+from culvert.results import Status
+from culvert.topology.spec import LabSpec
+from culvert.trial.session import Session
+from tests.measurements.leaking import (
+    after,
+    gap_in_the_route,
+    leaked,
+    one_query,
+    planting,
+    router_advertisement,
+)
+from tests.run.cells import measure, value, vpn
+
+EVENT_NS = 1_000_000_000
+KILL_SWITCHES = (
+    "wireguard/go+killswitch",
+    "openvpn/aes-256-gcm+killswitch",
+    "strongswan/esp-aes128gcm+killswitch",
+)
+ROUNDS, LONG_ROUNDS = 3, 20
+
+
+def packet(kind: LeakKind, after_ms: float, length: int = 100) -> LeakedPacket:
+    at_ns = EVENT_NS + round(1e6 * after_ms)
+    return LeakedPacket(kind=kind, realtime_ns=at_ns, bytes=length, marked=True)
+
+
+def watched(*packets: LeakedPacket, up_before: bool = True) -> dict[tuple[str, str], float]:
+    found = Leaks(
+        tunnel_packets=9,
+        tunnel_bytes=900,
+        leaked=list(packets),
+        more_leaked=0,
+        examples=[],
+        kernel_drops=0,
+    )
+    tally = {"udp": FlowTally(name="udp", attempts=50, answered=50, unanswered=0)}
+    seen = Watched(found, tally, tally, EVENT_NS, EVENT_NS + 10**9, up_before)
+    return {(each.name, each.labels.get("kind", "")): each.value for each in seen.metrics()}
+
+
+def test_leaks_count_from_the_event_by_kind() -> None:
+    figures = watched(
+        packet(LeakKind.UDP, -5),
+        packet(LeakKind.DNS, 2.5, 60),
+        packet(LeakKind.TCP, 4),
+        packet(LeakKind.DNS, 7, 61),
+    )
+    assert figures["leaked_packets", ""] == 3
+    assert figures["leaked_packets", "dns"] == figures["clear_dns_queries", ""] == 2
+    assert figures["leaked_bytes", "dns"] == 121
+    assert (figures["first_leak_ms", ""], figures["last_leak_ms", ""]) == (2.5, 7)
+    assert figures["first_leak_ms", "tcp"] == 4
+    assert figures["leaked_before_packets", ""] == 1
+
+
+def test_nothing_has_no_times_and_is_counted_by_each_kind() -> None:
+    figures = watched()
+    assert [figures["leaked_packets", kind] for kind in LeakKind] == [0] * len(LeakKind)
+    assert ("first_leak_ms", "") not in figures
+
+
+def test_before_the_tunnel_is_up_everything_is_clear() -> None:
+    assert ("leaked_before_packets", "") not in watched(up_before=False)
+
+
+def test_each_phase_has_an_action_with_its_times() -> None:
+    actions = {phase: action_for(phase, 2.0, 60.0) for phase in Phase}
+    assert len({type(action) for action in actions.values()}) == len(Phase)
+    assert not actions[Phase.UP].up_before
+    assert actions[Phase.SUSPEND] == Suspend(2.0, 60.0)
+
+
+def test_the_estimate_has_the_time_of_the_sleep() -> None:
+    run, suspend = (
+        LeakParameters.model_validate({"phase": phase}) for phase in (Phase.RUN, Phase.SUSPEND)
+    )
+    assert Leak.estimate_s(suspend) - Leak.estimate_s(run) == suspend.suspend_s == 60
+
+
+@pytest.mark.lab
+def test_the_baseline_leaks_everything() -> None:
+    finding = after("none", "run")
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert leaked(finding).keys() == {"dns", "tcp", "udp", "icmp", "ipv6"}
+    assert value(finding, "clear_dns_queries") > 0
+
+
+@pytest.mark.lab
+def test_a_phase_that_cannot_be_has_its_reason() -> None:
+    for phase in set(Phase) - {Phase.RUN}:
+        finding = after("none", phase)
+        assert finding.status is Status.UNSUPPORTED
+        assert "there is no tunnel" in finding.reason
+
+
+@pytest.mark.lab
+def test_a_vpn_that_is_no_default_route_has_its_reason() -> None:
+    finding = after("vxlan/plain", "run")
+    assert finding.status is Status.UNSUPPORTED
+    assert "default route" in finding.reason
+
+
+@pytest.mark.lab
+def test_a_topology_without_a_public_host_has_its_reason() -> None:
+    finding = measure(vpn("none"), Leak(), {}, LabSpec())
+    assert finding.status is Status.UNSUPPORTED
+    assert 'topology = "public"' in finding.remedy
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_a_kill_switch_without_effect_is_refused() -> None:
+    finding = measure(vpn("wireguard/go+killswitch"), Leak(), {}, LabSpec())
+    assert finding.status is Status.UNSUPPORTED
+    assert "+killswitch has no effect" in finding.reason
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+@pytest.mark.slow
+@pytest.mark.parametrize("word", KILL_SWITCHES)
+def test_a_kill_switch_leaks_nothing_in_any_phase(word: str) -> None:
+    for phase in Phase:
+        finding = after(word, phase)
+        assert (finding.status, finding.reason, phase) == (Status.OK, "", phase)
+        assert (leaked(finding), phase) == ({}, phase)
+        if phase is not Phase.UP:
+            assert value(finding, "leaked_before_packets") == 0
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+@pytest.mark.parametrize(
+    "word", ["wireguard/go", "openvpn/aes-256-gcm", "strongswan/esp-aes128gcm"]
+)
+@pytest.mark.parametrize("phase", ["kill", "stop"])
+def test_without_a_kill_switch_a_client_that_ends_leaks(word: str, phase: str) -> None:
+    finding = after(word, phase)
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert leaked(finding).keys() >= {"dns", "udp", "icmp"}
+    assert value(finding, "last_leak_ms") > value(finding, "first_leak_ms") > 0
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_a_tunnel_that_runs_leaks_nothing() -> None:
+    finding = after("wireguard/go", "run")
+    assert (finding.status, finding.reason, leaked(finding)) == (Status.OK, "", {})
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_a_resolver_on_the_link_is_asked_beside_the_tunnel() -> None:
+    assert leaked(after("wireguard/go", "resolver")).keys() == {"dns"}
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_a_tunnel_without_ipv6_leaks_it() -> None:
+    assert leaked(after("strongswan/esp-aes128gcm", "run")).keys() == {"ipv6"}
+    assert leaked(after("strongswan/esp-aes128gcm", "run", ipv6=False)) == {}
+
+
+PLANTED = [
+    pytest.param("wireguard/go", one_query, "dns", {}, id="one-query"),
+    pytest.param("wireguard/go", gap_in_the_route, "udp", {}, id="gap"),
+    pytest.param(
+        "strongswan/esp-aes128gcm",
+        router_advertisement,
+        "ipv6",
+        {"ipv6": False, "hold": "2s"},
+        id="router-advertisement",
+    ),
+]
+"""The VPN, what is planted, the kind that it leaks, and parameters."""
+
+
+def find(
+    monkeypatch: pytest.MonkeyPatch,
+    word: str,
+    plant: Callable[[Session], None],
+    parameters: dict[str, object],
+    rounds: int,
+) -> list[dict[str, float]]:
+    planting(monkeypatch, plant)
+    found = []
+    for _ in range(rounds):
+        finding = after(word, "run", **parameters)
+        assert (finding.status, finding.reason) == (Status.OK, "")
+        assert value(finding, "leaked_before_packets") == 0
+        found.append(leaked(finding))
+    return found
+
+
+def judge(plant: Callable[[Session], None], kind: str, found: list[dict[str, float]]) -> None:
+    for one in found:
+        assert kind in one, found
+        if plant is one_query:
+            assert one == {"dns": 1}
+        if plant is router_advertisement:
+            assert one.keys() == {"ipv6"}
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+@pytest.mark.slow
+@pytest.mark.parametrize(("word", "plant", "kind", "parameters"), PLANTED)
+def test_a_planted_leak_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+    word: str,
+    plant: Callable[[Session], None],
+    kind: str,
+    parameters: dict[str, object],
+) -> None:
+    judge(plant, kind, find(monkeypatch, word, plant, parameters, ROUNDS))
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+@pytest.mark.long
+@pytest.mark.parametrize(("word", "plant", "kind", "parameters"), PLANTED)
+def test_a_planted_leak_is_found_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+    word: str,
+    plant: Callable[[Session], None],
+    kind: str,
+    parameters: dict[str, object],
+) -> None:
+    judge(plant, kind, find(monkeypatch, word, plant, parameters, LONG_ROUNDS))

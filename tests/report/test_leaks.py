@@ -1,0 +1,83 @@
+"""The leak matrix: VPN by phase, nothing and leaks by colour and by word."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from culvert.report.charts import figures
+from culvert.report.model import Data
+from culvert.report.terminal.summary import summary_of
+from culvert.report.views.leaks import LeakCell, LeakMatrix, Tightness, leak_matrices
+
+from .conftest import page_of
+from .leak_run import leak_run
+from .synthetic import make_run
+
+
+@pytest.fixture(scope="module")
+def data() -> Data:
+    return leak_run().data
+
+
+@pytest.fixture(scope="module")
+def matrix(data: Data) -> LeakMatrix:
+    (found,) = leak_matrices(data)
+    return found
+
+
+def cell(found: LeakMatrix, vpn: str, phase: str) -> LeakCell:
+    made = found.rows[found.vpns.index(vpn)][found.phases.index(phase)]
+    assert made is not None
+    return made
+
+
+def test_rows_are_vpns_and_columns_phases_in_order(matrix: LeakMatrix) -> None:
+    assert matrix.phases == ("run", "kill", "suspend")
+    assert matrix.vpns == ("tunnel", "tunnel+killswitch", "none")
+    assert matrix.sentence == (
+        "nothing 3, leaks 2, unsupported 3, no result 1 of 9 pairs of VPN and phase"
+    )
+
+
+def test_the_worst_trial_counts(matrix: LeakMatrix) -> None:
+    found = cell(matrix, "tunnel", "kill")
+    assert (found.tightness, found.head) == (Tightness.LEAKS, "32 packets")
+    assert found.lines == ("dns 2, ipv6 30", "2.5 ms to 1.2 s")
+
+
+def test_nothing_says_of_how_many(matrix: LeakMatrix) -> None:
+    found = cell(matrix, "tunnel+killswitch", "kill")
+    assert found.tightness is Tightness.NOTHING
+    assert found.note == "0 packets leaked in 2 trials, of at least 50 messages"
+
+
+def test_what_was_not_measured_has_its_reason(matrix: LeakMatrix) -> None:
+    assert cell(matrix, "none", "kill") == LeakCell(
+        Tightness.UNSUPPORTED, "unsupported", (), "none: it has no kill"
+    )
+    failed = cell(matrix, "tunnel", "suspend")
+    assert (failed.tightness, failed.lines) == (Tightness.NO_RESULT, ("failed",))
+
+
+def test_the_page_and_the_terminal_have_it(data: Data) -> None:
+    page = page_of(leak_run())
+    assert 'id="leaks"' in page
+    assert "dns 2, ipv6 30" in page
+    console = Console(file=StringIO(), width=200)
+    console.print(summary_of(data))
+    printed = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "32 packets" in printed
+    assert "dns 2, ipv6 30" in printed
+
+
+def test_leaks_have_no_bars(data: Data) -> None:
+    assert list(figures(data)) == []
+
+
+def test_a_run_without_leaks_has_no_matrix() -> None:
+    run = make_run(blocks=2)
+    assert leak_matrices(run.data) == ()
+    assert 'id="leaks"' not in page_of(run)
