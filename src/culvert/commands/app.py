@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from culvert.commands import (
+    advise,
     bundle,
     clean,
     compare,
@@ -44,7 +45,7 @@ class OutputError(Exception):
 
 GROUPS = {
     "Measure": (run, study, up, clean),
-    "Results": (report, compare, export, import_, bundle, verify, repair),
+    "Results": (report, compare, advise, export, import_, bundle, verify, repair),
     "VPNs": (vpns, features, install),
     "Labs": (hosts, kubernetes, vm),
     "This machine": (doctor, shell, wire, probe),

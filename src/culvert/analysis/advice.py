@@ -1,0 +1,194 @@
+"""Whether a VPN's gateway carries a required load: enough, not enough, or cannot tell.
+
+Of measured numbers of clients the interval of the median decides (95 %, so each of the two
+statements is wrong in at most 2.5 of 100 cases). Goodput over N rises to a knee and falls behind
+it: between two measured numbers it is at least the lower of both. For "not enough" there, and up to
+twice the largest measured number, the Universal Scalability Law's interval decides; beyond that
+there is no statement.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from culvert.analysis.observations import observations, pick
+from culvert.statistics.intervals import FEWEST, median_intervals
+from culvert.statistics.scalability import REACH, fit_scalability
+
+KIND = "gateway_load"
+GOODPUT, CPU = "goodput_bps", "gateway_cpu_percent"
+CLIENTS, RATE = "clients", "rate"
+
+
+class Verdict(StrEnum):
+    """Whether the requirement is met."""
+
+    ENOUGH = "enough"
+    NOT_ENOUGH = "not enough"
+    CANNOT_TELL = "cannot tell"
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """Of all clients together."""
+
+    rate_bps: float
+    clients: int
+
+
+@dataclass(frozen=True)
+class Carried:
+    """Goodput in bit/s of so many clients: the median with its 95 % interval, None if there is
+    none. ``offered_bound``: the clients had a rate, so a faster gateway would not show."""
+
+    clients: int
+    median_bps: float
+    low_bps: float | None
+    high_bps: float | None
+    trials: int
+    offered_bound: bool = False
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One VPN, one condition, one kind of load. ``basis`` names the figure that decided,
+    ``to_measure`` what would decide where nothing does."""
+
+    vpn: str
+    condition: str
+    load: str
+    verdict: Verdict
+    median_bps: float | None
+    low_bps: float | None
+    high_bps: float | None
+    cpu_percent: float | None
+    basis: str
+    to_measure: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """In JSON's types."""
+        return asdict(self)
+
+
+def advise(rows: pl.DataFrame, required: Requirement) -> list[Advice]:
+    """From the rows of one or several runs; the most capable first, those that cannot be told
+    last."""
+    found = observations(rows).filter(measurement=KIND)
+    goodput, cpu = pick(found, GOODPUT), pick(found, CPU)
+    groups: dict[tuple[str, str, str], dict[int, list[float]]] = {}
+    used: dict[tuple[str, str, str, int], list[float]] = {}
+    for frame, into_groups in ((goodput, True), (cpu, False)):
+        for vpn, condition, parameters, value in frame.select(
+            "vpn", "condition", "parameters", "value"
+        ).iter_rows():
+            given = json.loads(parameters)
+            clients = int(given.pop(CLIENTS))
+            load = json.dumps(given, sort_keys=True)
+            if into_groups:
+                groups.setdefault((vpn, condition, load), {}).setdefault(clients, []).append(value)
+            else:
+                used.setdefault((vpn, condition, load, clients), []).append(value)
+    advices = [
+        _of_group(vpn, condition, load, trials, required, used)
+        for (vpn, condition, load), trials in groups.items()
+    ]
+    order = list(Verdict)
+    return sorted(advices, key=lambda one: (order.index(one.verdict), -(one.median_bps or 0)))
+
+
+def _of_group(
+    vpn: str,
+    condition: str,
+    load: str,
+    trials: Mapping[int, Sequence[float]],
+    required: Requirement,
+    used: Mapping[tuple[str, str, str, int], Sequence[float]],
+) -> Advice:
+    paced = json.loads(load).get(RATE) is not None
+    counts = sorted(trials)
+    intervals = median_intervals([trials[count] for count in counts])
+    measured = [
+        Carried(
+            count, float(np.median(trials[count])), one.low, one.high, len(trials[count]), paced
+        )
+        for count, one in zip(counts, intervals, strict=True)
+    ]
+    verdict, shown, basis, to_measure = decide(measured, trials, required)
+    nearest = min(counts, key=lambda count: abs(count - required.clients))
+    cpu = used.get((vpn, condition, load, nearest))
+    return Advice(
+        vpn,
+        condition,
+        load,
+        verdict,
+        shown.median_bps if shown else None,
+        shown.low_bps if shown else None,
+        shown.high_bps if shown else None,
+        float(np.median(cpu)) if cpu else None,
+        basis,
+        to_measure,
+    )
+
+
+def decide(
+    measured: Sequence[Carried], trials: Mapping[int, Sequence[float]], required: Requirement
+) -> tuple[Verdict, Carried | None, str, str]:
+    """The verdict, the figure it is from, the basis in words, and what to measure."""
+    n = required.clients
+    here = [one for one in measured if one.clients == n]
+    ask = f"{KIND} with clients = {n}, at least {FEWEST} blocks"
+    if here:
+        return _at(here[0], required)
+    below = [one for one in measured if one.clients < n]
+    above = [one for one in measured if one.clients > n]
+    if below and above:
+        lower = min(below[-1], above[0], key=lambda one: one.median_bps)
+        both = [_at(one, required)[0] for one in (below[-1], above[0])]
+        basis = f"the lower of {below[-1].clients} and {above[0].clients} clients"
+        if all(one is Verdict.ENOUGH for one in both):
+            return Verdict.ENOUGH, lower, basis, ""
+    largest = measured[-1].clients
+    if n > REACH * largest:
+        why = f"at most {largest} clients were measured: no statement beyond {REACH * largest:.0f}"
+        return Verdict.CANNOT_TELL, None, why, ask
+    if any(one.offered_bound for one in measured):
+        return Verdict.CANNOT_TELL, None, "the clients had a rate: their capacity is not known", ask
+    try:
+        law = fit_scalability(trials).at(n)
+    except ValueError as error:
+        return Verdict.CANNOT_TELL, None, str(error), ask
+    shown = Carried(n, law.value, law.low, law.high, sum(one.trials for one in measured))
+    verdict = _compare(shown, required)
+    between = "between" if above else "beyond"
+    basis = f"the scalability law, {between} the measured numbers"
+    return verdict, shown, basis, ask if verdict is Verdict.CANNOT_TELL else ""
+
+
+def _at(one: Carried, required: Requirement) -> tuple[Verdict, Carried, str, str]:
+    """By a measured number of clients."""
+    basis = f"{one.trials} trials with {one.clients} clients"
+    ask = f"more blocks of {KIND} with clients = {one.clients}"
+    verdict = _compare(one, required)
+    if verdict is Verdict.NOT_ENOUGH and one.offered_bound:
+        return (
+            Verdict.CANNOT_TELL,
+            one,
+            f"{basis}, which offered no more",
+            f"{KIND} with clients = {one.clients} and a higher rate, or none",
+        )
+    return verdict, one, basis, ask if verdict is Verdict.CANNOT_TELL else ""
+
+
+def _compare(one: Carried, required: Requirement) -> Verdict:
+    if one.low_bps is None or one.high_bps is None:
+        return Verdict.CANNOT_TELL
+    if one.low_bps >= required.rate_bps:
+        return Verdict.ENOUGH
+    return Verdict.NOT_ENOUGH if one.high_bps < required.rate_bps else Verdict.CANNOT_TELL

@@ -1,0 +1,116 @@
+"""Enough, not enough, cannot tell: with the stated error rates, and never beyond the data."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from culvert.analysis.advice import Advice, Requirement, Verdict, advise
+from culvert.journal.frames import ROWS_SCHEMA
+
+BLOCKS = 9
+RUNS = 300
+SCATTER = 0.04
+
+
+def rows(trials: dict[int, list[float]], **parameters: object) -> pl.DataFrame:
+    found = []
+    for clients, values in trials.items():
+        for block, value in enumerate(values, 1):
+            for metric, unit, figure in (
+                ("goodput_bps", "bit/s", value),
+                ("gateway_cpu_percent", "%", 80.0),
+            ):
+                row: dict[str, object] = dict.fromkeys(ROWS_SCHEMA)
+                row |= {
+                    "block": block,
+                    "trial": 1000 * clients + block,
+                    "vpn": "wireguard/go",
+                    "condition": "clean",
+                    "measurement": "gateway_load",
+                    "parameters": json.dumps({"clients": clients, "rate": None, **parameters}),
+                    "metric": metric,
+                    "labels": "{}",
+                    "unit": unit,
+                    "value": figure,
+                    "status": "ok",
+                }
+                found.append(row)
+    return pl.DataFrame(found, schema=ROWS_SCHEMA)
+
+
+def sample(generator: np.random.Generator, middle: float) -> list[float]:
+    return list(middle * np.exp(generator.normal(0, SCATTER, BLOCKS)))
+
+
+def advice(
+    trials: dict[int, list[float]], clients: int, rate: float = 1e9, **given: object
+) -> Advice:
+    (found,) = advise(rows(trials, **given), Requirement(rate, clients))
+    return found
+
+
+@pytest.mark.parametrize(("truth", "wrong"), [(0.999, Verdict.ENOUGH), (1.001, Verdict.NOT_ENOUGH)])
+def test_a_wrong_statement_is_made_in_at_most_five_of_a_hundred_cases(
+    truth: float, wrong: Verdict
+) -> None:
+    generator = np.random.default_rng(3)
+    verdicts = [advice({200: sample(generator, truth * 1e9)}, 200).verdict for _ in range(RUNS)]
+    # Of 300 with 5 % more than 26 are wrong with a probability below 0.005.
+    assert verdicts.count(wrong) <= 26
+
+
+def test_what_is_clearly_more_or_less_is_found() -> None:
+    generator = np.random.default_rng(5)
+    for factor, verdict in ((1.2, Verdict.ENOUGH), (0.8, Verdict.NOT_ENOUGH)):
+        found = [advice({200: sample(generator, factor * 1e9)}, 200).verdict for _ in range(50)]
+        assert found.count(verdict) >= 45
+
+
+def test_the_figure_its_interval_and_the_cpu_are_stated() -> None:
+    found = advice({200: [1.2e9 + 1e6 * i for i in range(BLOCKS)]}, 200)
+    assert found.verdict is Verdict.ENOUGH
+    assert found.median_bps == pytest.approx(1.204e9)
+    assert found.low_bps is not None
+    assert found.low_bps < 1.204e9
+    assert found.cpu_percent == 80
+    assert found.basis == "9 trials with 200 clients"
+
+
+def test_a_few_trials_do_not_tell_and_it_says_what_would() -> None:
+    found = advice({200: [2e9, 2.1e9]}, 200)
+    assert found.verdict is Verdict.CANNOT_TELL
+    assert found.to_measure == "more blocks of gateway_load with clients = 200"
+
+
+def test_between_two_measured_numbers_the_lower_one_counts() -> None:
+    generator = np.random.default_rng(6)
+    both = {100: sample(generator, 1.5e9), 400: sample(generator, 1.2e9)}
+    found = advice(both, 200)
+    assert (found.verdict, found.basis) == (Verdict.ENOUGH, "the lower of 100 and 400 clients")
+
+
+def test_up_to_twice_the_largest_number_the_law_decides_and_beyond_nothing() -> None:
+    generator = np.random.default_rng(7)
+    plateau = {n: sample(generator, 2e9 * n / (4 + n)) for n in (1, 4, 16, 64, 100)}
+    found = advice(plateau, 200)
+    assert found.verdict is Verdict.ENOUGH
+    assert found.basis == "the scalability law, beyond the measured numbers"
+    assert advice(plateau, 200, rate=4e9).verdict is Verdict.NOT_ENOUGH
+    beyond = advice(plateau, 201)
+    assert beyond.verdict is Verdict.CANNOT_TELL
+    assert "no statement beyond 200" in beyond.basis
+    assert beyond.to_measure == "gateway_load with clients = 201, at least 6 blocks"
+
+
+def test_clients_with_a_rate_never_show_that_a_gateway_is_too_slow() -> None:
+    generator = np.random.default_rng(8)
+    found = advice({200: sample(generator, 0.5e9)}, 200, rate=1e9)
+    assert found.verdict is Verdict.NOT_ENOUGH
+    frame = rows({200: sample(generator, 0.5e9)}, rate="2500kbit/s")
+    (paced,) = advise(frame, Requirement(1e9, 200))
+    assert paced.verdict is Verdict.CANNOT_TELL
+    assert "a higher rate" in paced.to_measure
