@@ -83,7 +83,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture
 def say(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    """Call ``main`` in this process: quicker than a process for each command."""
+    """Call ``main`` in this process, without a PID namespace of its own: quicker than a process for
+    each command."""
+    monkeypatch.setattr("culvert.machine.rootless.enter", lambda **_: None)
 
     def call(*words: str | Path) -> Said:
         monkeypatch.setattr(sys, "argv", ["culvert", *map(str, words)])

@@ -1,16 +1,20 @@
 """Which of the two ways this process has its privileges by: root's, or a user namespace's.
 
 In a user namespace the effective user id is 0 as well, and the kernel grants what concerns its own
-namespaces alone.
+namespaces alone. Either way ``culvert-probe rootless`` gives a command a PID namespace of its own.
 """
 
 from __future__ import annotations
 
 import os
 from enum import StrEnum
+from pathlib import Path
 
-VARIABLE = "CULVERT_WITHOUT_ROOT"
+WITHOUT_ROOT = "CULVERT_WITHOUT_ROOT"
 """Set by ``culvert-probe rootless``: the id, outside, of the first process of the PID namespace."""
+AS_ROOT = "CULVERT_AS_ROOT"
+"""The same with ``--keep-rights``."""
+_MACHINE_PROC = Path("/run/culvert-proc")
 
 
 class Privilege(StrEnum):
@@ -25,7 +29,7 @@ def privilege() -> Privilege:
     """Of this process, now."""
     if os.geteuid() != 0:
         return Privilege.NONE
-    return Privilege.OWN_NAMESPACES if VARIABLE in os.environ else Privilege.ROOT
+    return Privilege.OWN_NAMESPACES if WITHOUT_ROOT in os.environ else Privilege.ROOT
 
 
 def is_root() -> bool:
@@ -35,5 +39,17 @@ def is_root() -> bool:
 
 def init_outside() -> int | None:
     """The id that the first process of our PID namespace has outside; None if it is not ours."""
-    given = os.environ.get(VARIABLE, "")
-    return int(given) if privilege() is Privilege.OWN_NAMESPACES and given.isdecimal() else None
+    given = os.environ.get(AS_ROOT if is_root() else WITHOUT_ROOT, "")
+    return int(given) if os.geteuid() == 0 and given.isdecimal() else None
+
+
+def id_outside() -> int:
+    """The process id by which others may end this process: that of the first process of our PID
+    namespace, if it is ours."""
+    return init_outside() or os.getpid()
+
+
+def machine_proc() -> Path:
+    """The /proc with all processes of the machine, the kernel's threads too, under their ids
+    outside of our PID namespace."""
+    return _MACHINE_PROC if (_MACHINE_PROC / "stat").exists() else Path("/proc")

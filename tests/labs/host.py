@@ -7,6 +7,8 @@ from typing import Any
 
 from pyroute2 import IPRoute
 
+from culvert.machine import cgroup
+
 FLEETING = "netfilter"
 """Settings that appear when a firewall is first used, whose module is then loaded."""
 
@@ -26,9 +28,10 @@ def snapshot() -> dict[str, object]:
 
 
 def left_of(run_id: str) -> list[str]:
-    """All traces of a run on this machine, looked for without Culvert's own cleaner."""
+    """All traces of a run on this machine."""
     traces = [str(path) for path in Path("/run/netns").glob(f"*{run_id}*")]
     traces += [str(path) for path in Path("/run/culvert").glob(f"*{run_id}*")]
+    traces += [str(path) for path, run in cgroup.runs().items() if run == run_id]
     mounts = Path("/proc/self/mountinfo").read_text().splitlines()
     traces += [line for line in mounts if run_id in line]
     for environ in Path("/proc").glob("[0-9]*/environ"):

@@ -23,12 +23,15 @@ from culvert.topology.spec import LabSpec
 TOPOLOGIES = {made.name: made for made in (pair(), routed())}
 LABS = str(Path(base.__file__).parent)
 UNCOUNTED = {
-    *("run_of", "_run_of_view", "_mounted_run", "_is_of_our_namespace", "_runs", "_program"),
-    *("_is_recorded", "_is_doctors", "namespace_path", "namespace_name", "run_directory"),
-    *("recorded", "owner_link", "owner_of", "_goes_on", "_parsed", "parse", "alive", "_process"),
-    *("_words", "<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"),
+    "_has",
+    "_inode",
+    "_is_on_a_node",
+    "<genexpr>",
+    "<listcomp>",
+    "<setcomp>",
+    "<dictcomp>",
 }
-"""Called for every process and run of this machine: as often as others please."""
+"""Called for every process of this machine: as often as others please."""
 
 
 class Moment:

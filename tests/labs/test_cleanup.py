@@ -1,27 +1,28 @@
-"""Nothing is left: at the end, at an exception, at Ctrl-C, and after ``kill -9`` and a cleaning."""
+"""Nothing is left: at the end, at an exception, at Ctrl-C, and after ``kill -9``."""
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from culvert import tools
 from culvert.errors import LabError
-from culvert.labs.namespace import binding, cleanup, owner
+from culvert.labs.namespace import cleanup, owner
 from culvert.labs.namespace.cleanup import Leftover, LeftoverKind
-from culvert.labs.namespace.places import RUNS
+from culvert.labs.namespace.names import prepare_names
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.node import NetnsNode
 from culvert.machine import cgroup
 from culvert.runid import new_run_id
-from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import routed
 from culvert.topology.spec import LabSpec, Processors
+from culvert.waiting import wait_until
 from tests.conftest import LabFactory
 from tests.labs.host import left_of, snapshot
 
@@ -100,37 +101,31 @@ def test_an_id_in_use_is_refused_and_the_lab_that_uses_it_stays(lab: LabFactory)
 
 
 def test_a_run_that_goes_on_is_left_alone(lab: LabFactory) -> None:
-    pair = lab()
-    assert [one for one in cleanup.find_leftovers() if one.run_id == pair.run_id] == []
-    everything = cleanup.find_leftovers(all_runs=True)
-    assert {LeftoverKind.NAMESPACE, LeftoverKind.OWNER} <= {
-        one.kind for one in everything if one.run_id == pair.run_id
-    }
+    run = Leftover(LeftoverKind.RUN, lab().run_id)
+    assert run not in cleanup.find_leftovers()
+    assert run in cleanup.active()
 
 
 def test_on_a_node_no_run_is_taken_for_dead(lab: LabFactory) -> None:
-    """Its /run does not show who owns the machine's runs, this one's among them."""
+    """Its /run does not show the claims of the machine's runs."""
     find = "from culvert.labs.namespace.cleanup import find_leftovers; print(find_leftovers())"
     assert lab().a.run([sys.executable, "-c", find]).stdout.strip() == "[]"
 
 
-def test_a_process_of_the_same_number_is_not_the_owner() -> None:
-    pid = os.getpid()
-    run_id = new_run_id()
-    owner.claim(run_id)
-    try:
-        me = owner.owner_of(run_id)
-        assert me is not None
-        assert me.alive()
-        assert not owner.Owner(pid, me.start_ticks + 1, me.boot).alive()
-        assert not owner.Owner(pid, me.start_ticks, "another-boot").alive()
-    finally:
-        owner.release(run_id)
+def test_a_process_of_the_same_number_is_another() -> None:
+    me = owner.this_process()
+    assert me.alive()
+    assert owner.Owner.parse(str(me)) == me
+    assert not owner.Owner(me.pid, me.start_ticks + 1, me.boot).alive()
+    assert not owner.Owner(me.pid, me.start_ticks, "another-boot").alive()
 
 
-def _live(run_id: str, number: str, call: int, topology: str) -> subprocess.CompletedProcess[str]:
+def _live(
+    run_id: str, number: str, call: int, topology: str, before: Sequence[str | Path] = ()
+) -> subprocess.CompletedProcess[str]:
+    program = [*before, sys.executable, "-m", "tests.labs.interrupted"]
     return subprocess.run(
-        [sys.executable, "-m", "tests.labs.interrupted", run_id, topology, number, str(call)],
+        [*program, run_id, topology, number, str(call)],
         capture_output=True,
         text=True,
         timeout=60,
@@ -158,11 +153,21 @@ def test_kill_9_at_a_random_moment(calls: dict[str, int], part: int) -> None:
     run_id, call = new_run_id(), _moment(calls, topology, part)
     life = _live(run_id, "SIGKILL", call, topology)
     assert life.returncode == -signal.SIGKILL, (call, life.stderr)
-    found = [one for one in cleanup.find_leftovers() if one.run_id == run_id]
-    for leftover in found:
-        cleanup.remove(leftover)
+    run = Leftover(LeftoverKind.RUN, run_id)
+    if run in cleanup.find_leftovers():
+        cleanup.remove(run)
     assert left_of(run_id) == [], call
-    assert [one for one in cleanup.find_leftovers() if one.run_id == run_id] == []
+    assert run not in cleanup.find_leftovers()
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_kill_9_in_a_pid_namespace_leaves_nothing(calls: dict[str, int], part: int) -> None:
+    topology = ("pair", "routed")[part % 2]
+    run_id, call = new_run_id(), _moment(calls, topology, part)
+    apart = (tools.require("culvert-probe", "run `make setup`"), "rootless", "--keep-rights", "--")
+    life = _live(run_id, "SIGKILL", call, topology, apart)
+    assert life.returncode == -signal.SIGKILL, (call, life.stderr)
+    assert left_of(run_id) == [], call
 
 
 @pytest.mark.parametrize("part", range(10))
@@ -173,15 +178,6 @@ def test_ctrl_c_at_a_random_moment(calls: dict[str, int], part: int) -> None:
     assert life.returncode != 0, call
     assert "KeyboardInterrupt" in life.stderr
     assert left_of(run_id) == [], (call, life.stderr)
-
-
-def test_the_next_lab_of_that_id_removes_what_was_left(calls: dict[str, int]) -> None:
-    run_id = new_run_id()
-    _live(run_id, "SIGKILL", calls["pair"] * 6 // 10, "pair")
-    assert left_of(run_id)
-    with NetnsLab(run_id, LabSpec()) as pair:
-        assert pair.a.run(["true"]).returncode == 0
-    assert left_of(run_id) == []
 
 
 def test_a_lab_that_is_never_closed_ends_with_python() -> None:
@@ -197,22 +193,34 @@ def test_a_lab_that_is_never_closed_ends_with_python() -> None:
     assert left_of(run_id) == []
 
 
-def test_processes_that_hold_a_namespace_without_a_name_are_found(lab: LabFactory) -> None:
-    """A run whose names are gone is still known by what its processes carry."""
+def _daemon(node: NetnsNode, *before: str) -> int:
+    """The id of a program that nobody waits for."""
+    words = " ".join((*before, "sleep 1000"))
+    script = f"setsid {words} </dev/null >/dev/null 2>&1 & echo $!"
+    return int(node.run(["sh", "-c", script]).stdout)
+
+
+@pytest.mark.parametrize("before", [(), ("unshare", "--net"), ("unshare", "--mount")])
+def test_daemons_end_with_their_lab(lab: LabFactory, before: tuple[str, ...]) -> None:
+    """Also those that have left the node's network namespace, or have a mount namespace."""
     pair = lab()
-    sleeper = pair.a.spawn(["sleep", "1000"], name="sleeper")
-    process = Leftover(LeftoverKind.PROCESS, f"{sleeper.pid} sleep", pair.run_id)
-    namespace = Leftover(LeftoverKind.NAMESPACE, str(pair.a.netns_path), pair.run_id)
-    cleanup.remove(namespace)
-    assert process in cleanup.find_leftovers(all_runs=True)
-    cleanup.remove(process)
-    assert not sleeper.alive()
-    cleanup.remove(process)
-    cleanup.remove(namespace)
+    daemon = Path(f"/proc/{_daemon(pair.a, *before)}")
+    wait_until(lambda: (daemon / "comm").read_text() == "sleep\n", what="its start", deadline_s=5)
+    pair.close()
+    assert not daemon.exists()
+
+
+def test_a_daemon_ends_whose_namespace_has_lost_its_name(lab: LabFactory) -> None:
+    pair = lab()
+    daemon = Path(f"/proc/{_daemon(pair.a)}")
+    subprocess.run(["ip", "netns", "delete", pair.a.netns_path.name], check=True)
+    assert daemon.exists()
+    pair.close()
+    assert not daemon.exists()
 
 
 def test_a_strangers_variable_binds_nothing(lab: LabFactory) -> None:
-    """Neither of a run that goes on, nor of one that is gone, nor of one that never was."""
+    """Neither of a run that goes on, nor of one that never was."""
     pair = lab()
     strangers = [
         subprocess.Popen(
@@ -223,10 +231,6 @@ def test_a_strangers_variable_binds_nothing(lab: LabFactory) -> None:
         for run_id in (pair.run_id, new_run_id())
     ]
     try:
-        found = cleanup.find_leftovers(all_runs=True)
-        processes = {one.pid for one in found if one.kind is LeftoverKind.PROCESS}
-        assert not processes & {stranger.pid for stranger in strangers}
-        cleanup.remove(Leftover(LeftoverKind.PROCESS, f"{strangers[0].pid} sleep", pair.run_id))
         pair.close()
         assert [stranger.poll() for stranger in strangers] == [None, None]
     finally:
@@ -235,39 +239,22 @@ def test_a_strangers_variable_binds_nothing(lab: LabFactory) -> None:
             stranger.wait()
 
 
-def test_a_wire_is_found_by_its_record_alone(lab: LabFactory) -> None:
-    """It runs outside of the namespaces. A record of another process of that id is none."""
-    pair = lab(LabSpec(link=LinkSpec(kind="wire")))
-    pid = pair.wires[0].program.pid
-    assert pid is not None
-    wire = Leftover(LeftoverKind.PROCESS, f"{pid} culvert-wire", pair.run_id)
-    assert wire in cleanup.find_leftovers(all_runs=True)
-    (link,) = (RUNS / pair.run_id).glob("*.process")
-    _, ticks, boot = link.readlink().name.split(".")
-    link.unlink()
-    link.symlink_to(f"{os.getpid()}.{ticks}.{boot}")
-    found = cleanup.find_leftovers(all_runs=True)
-    assert {pid, os.getpid()}.isdisjoint(
-        one.pid for one in found if one.kind is LeftoverKind.PROCESS
-    )
+def test_a_strangers_namespace_with_a_name_like_ours_stays() -> None:
+    name = f"culvert-{new_run_id()}-a"
+    prepare_names()
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    try:
+        assert name not in str(cleanup.find_leftovers())
+        assert name not in str(cleanup.active())
+    finally:
+        subprocess.run(["ip", "netns", "delete", name], check=True)
 
 
-def test_a_member_of_a_control_group_is_found_without_its_namespaces(lab: LabFactory) -> None:
+def test_a_member_of_a_nodes_control_group_ends_with_the_lab(lab: LabFactory) -> None:
     pair = lab(LabSpec(processors=Processors(quota={"a": 0.5})))
     (group,) = (path for path, run in cgroup.runs().items() if run == pair.run_id)
-    stranger = subprocess.Popen(["sleep", "1000"], env={})
-    try:
-        (group / "cgroup.procs").write_text(str(stranger.pid))
-        process = Leftover(LeftoverKind.PROCESS, f"{stranger.pid} sleep", pair.run_id)
-        assert process in cleanup.find_leftovers(all_runs=True)
-    finally:
-        stranger.kill()
-        stranger.wait()
-
-
-def test_the_mount_of_a_nodes_directory_is_told_from_that_of_the_run() -> None:
-    host = "29 1 0:26 / /run/culvert/ab12 rw,nosuid - tmpfs culvert-ab12 rw,mode=700"
-    node = "99 1 0:26 /a/run /run rw,nosuid shared:1 - tmpfs culvert-ab12 rw,mode=700"
-    other = "30 1 0:27 /a/run /run rw,nosuid - tmpfs tmpfs rw"
-    assert binding._mounted_run(f"{host}\n{other}\n") is None
-    assert binding._mounted_run(f"{host}\n{node}\n") == "ab12"
+    with subprocess.Popen(["sleep", "1000"], env={}) as member:
+        (group / "cgroup.procs").write_text(str(member.pid))
+        pair.close()
+        assert member.wait() == -signal.SIGKILL
+    assert not group.exists()

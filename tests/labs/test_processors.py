@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from culvert.errors import NotPossible, UsageError
 from culvert.labs.cpu import aes, steering
 from culvert.labs.namespace import cleanup
+from culvert.labs.namespace.cleanup import Leftover, LeftoverKind
 from culvert.labs.netns.lab import NetnsLab
 from culvert.machine import cgroup
 from culvert.runid import new_run_id
@@ -130,13 +131,11 @@ class TestNodes:
             assert owner.stdout.readline() == b"open\n"
             owner.send_signal(signal.SIGKILL)
         wait_until(
-            lambda: [each for each in cleanup.find_leftovers() if each.run_id == run_id],
+            lambda: Leftover(LeftoverKind.RUN, run_id) in cleanup.find_leftovers(),
             what="the run has lost its owner",
             deadline_s=5,
         )
-        for leftover in cleanup.find_leftovers():
-            if leftover.run_id == run_id:
-                cleanup.remove(leftover)
+        cleanup.remove(Leftover(LeftoverKind.RUN, run_id))
         assert run_id not in cgroup.runs().values()
         assert left_of(run_id) == []
 

@@ -64,17 +64,21 @@ def test_privilege(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert privilege.privilege() is Privilege.NONE
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.delenv(privilege.VARIABLE, raising=False)
+    monkeypatch.delenv(privilege.WITHOUT_ROOT, raising=False)
+    monkeypatch.delenv(privilege.AS_ROOT, raising=False)
     assert privilege.privilege() is Privilege.ROOT
     assert privilege.init_outside() is None
-    monkeypatch.setenv(privilege.VARIABLE, "42")
+    monkeypatch.setenv(privilege.AS_ROOT, "41")
+    assert privilege.privilege() is Privilege.ROOT
+    assert privilege.init_outside() == 41
+    monkeypatch.setenv(privilege.WITHOUT_ROOT, "42")
     assert privilege.privilege() is Privilege.OWN_NAMESPACES
     assert privilege.init_outside() == 42
 
 
 def test_root_has_nothing_less(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.delenv(privilege.VARIABLE, raising=False)
+    monkeypatch.delenv(privilege.WITHOUT_ROOT, raising=False)
     assert rootless.notes() == []
     assert rootless.described() == {}
 

@@ -8,16 +8,13 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from culvert.errors import DeadlineExceeded
 from culvert.journal.journal import Journal
-from culvert.labs.namespace.owner import owner_of
 from culvert.waiting import wait_until
 from tests.labs import host
 
@@ -42,45 +39,52 @@ TRIALS = 4 * 15
 SETTLED_S = 30.0
 
 
-def everything() -> dict[str, object]:
-    """The host, and all traces of runs that nobody owns any more (others may be testing too)."""
-    runs = {path.name.split("-")[1] for path in Path("/run/netns").glob("culvert-*-*")}
-    runs |= {path.name.split(".")[0] for path in Path("/run/culvert").glob("*")}
-    runs |= set(_runs_of_processes())
-    dead = {run for run in runs if (who := owner_of(run)) is None or not who.alive()}
-    traces = [left for run in sorted(dead) if (left := host.left_of(run))]
-    return host.snapshot() | {"traces": traces}
+class Enclosed:
+    """The PID namespace of a command, seen from outside."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._inode: int | None = None
+
+    def processes(self) -> list[Path]:
+        """Those in it, their directories in /proc; none before it is made."""
+        if self._inode is None:
+            pid = self._process.pid
+            with suppress(OSError, IndexError):
+                child = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0]
+                found = _pid_namespace(Path("/proc", child))
+                self._inode = found if found != _pid_namespace(Path("/proc/self")) else None
+        if self._inode is None:
+            return []
+        return [path for path in Path("/proc").glob("[0-9]*") if _is_in(path, self._inode)]
+
+    def in_a_trial(self) -> bool:
+        """A program of a lab runs."""
+        return any(_is_of_a_lab(path) for path in self.processes())
+
+    def wait_gone(self, before: dict[str, object]) -> None:
+        """No process is left, and with the last one the kernel has removed its namespaces; the host
+        is as it was, but for what others leave for a moment."""
+        wait_until(lambda: not self.processes(), what="its end", deadline_s=SETTLED_S)
+        with suppress(DeadlineExceeded):
+            wait_until(lambda: host.snapshot() == before, what="as before", deadline_s=SETTLED_S)
+        assert host.snapshot() == before
 
 
-def before_all() -> dict[str, object]:
-    """Everything, once nothing of a run without an owner is there: other tests' runs that are on
-    their way out end by themselves."""
-    return wait_until(
-        lambda: found if not (found := everything())["traces"] else None,
-        what="no other test's run was on its way out",
-        deadline_s=SETTLED_S,
-    )
+def _pid_namespace(process: Path) -> int:
+    return (process / "ns/pid").stat().st_ino
 
 
-def wait_unchanged(before: dict[str, object]) -> None:
-    """What a run left would stay; what others leave for a moment does not."""
-    with suppress(DeadlineExceeded):
-        wait_until(lambda: everything() == before, what="all as before", deadline_s=SETTLED_S)
-    assert everything() == before
+def _is_in(process: Path, inode: int) -> bool:
+    with suppress(OSError):
+        return _pid_namespace(process) == inode
+    return False
 
 
-def in_a_trial(pid: int) -> bool:
-    """A lab of that process is open."""
-    links = Path("/run/culvert").glob("*.owner")
-    return any((who := owner_of(link.stem)) is not None and who.pid == pid for link in links)
-
-
-def _runs_of_processes() -> Iterator[str]:
-    for environ in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):
-            for entry in environ.read_bytes().split(b"\0"):
-                if entry.startswith(b"CULVERT_RUN="):
-                    yield entry.decode().partition("=")[2]
+def _is_of_a_lab(process: Path) -> bool:
+    with suppress(OSError):
+        return b"CULVERT_RUN=" in (process / "environ").read_bytes()
+    return False
 
 
 def run(study: Path, out: Path, *extra: str) -> subprocess.Popen[bytes]:
@@ -94,25 +98,23 @@ def run(study: Path, out: Path, *extra: str) -> subprocess.Popen[bytes]:
 
 @pytest.mark.lab
 @pytest.mark.long
-@pytest.mark.usefixtures("killing")
 def test_ten_kills_at_random_moments(tmp_path: Path) -> None:
     study, out = tmp_path / "killed.toml", tmp_path / "run"
     study.write_text(STUDY)
-    before = before_all()
+    before = host.snapshot()
     chance = random.Random(20200)
     kept = killed = 0
     for _ in range(KILLS):
         process = run(study, out, *(["--resume"] if Journal.exists(out) else []))
-        wait_until(partial(in_a_trial, process.pid), what="the first trial", deadline_s=60)
+        enclosed = Enclosed(process)
+        wait_until(enclosed.in_a_trial, what="the first trial", deadline_s=60)
         try:
             process.wait(timeout=chance.uniform(0.0, 1.2))
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             killed += 1
         process.communicate()
-        cleaned = subprocess.run([CULVERT, "clean", "--json"], check=True, capture_output=True)
-        json.loads(cleaned.stdout)
-        wait_unchanged(before)
+        enclosed.wait_gone(before)
         if Journal.exists(out):
             with Journal.open(out) as journal:
                 assert len(journal.done()) >= kept
@@ -128,4 +130,4 @@ def test_ten_kills_at_random_moments(tmp_path: Path) -> None:
         trials = journal.trials()
     assert trials.height == TRIALS
     assert trials.select("block", "cell").is_unique().all()
-    wait_unchanged(before)
+    Enclosed(last).wait_gone(before)

@@ -15,7 +15,8 @@ import pytest
 
 from culvert.journal.journal import Journal
 from culvert.waiting import wait_until
-from tests.run.test_kill import CULVERT, MEASURED, before_all, in_a_trial, run, wait_unchanged
+from tests.labs import host
+from tests.run.test_kill import CULVERT, MEASURED, Enclosed, run
 
 VPNS = {
     "pair": ("wireguard/go", "openvpn/aes-256-gcm"),
@@ -48,14 +49,13 @@ def ready(topology: str) -> list[str]:
     return [vpn for vpn in VPNS[topology] if vpn in found]
 
 
-def has_begun(process: subprocess.Popen[bytes]) -> bool:
-    return in_a_trial(process.pid) or process.poll() is not None
+def has_begun(process: subprocess.Popen[bytes], enclosed: Enclosed) -> bool:
+    return enclosed.in_a_trial() or process.poll() is not None
 
 
 @pytest.mark.lab
 @pytest.mark.vpn
 @pytest.mark.long
-@pytest.mark.usefixtures("killing")
 @pytest.mark.parametrize(
     ("topology", "ends"),
     [("pair", ENDS // 2), ("mesh", ENDS - ENDS // 2)],
@@ -67,12 +67,13 @@ def test_runs_that_end_on_the_way_up(tmp_path: Path, topology: str, ends: int) -
     study, out = tmp_path / "killed.toml", tmp_path / "run"
     words = ", ".join(f'"{vpn}"' for vpn in vpns)
     study.write_text(STUDY.format(vpns=words, topology=topology, blocks=BLOCKS))
-    before = before_all()
+    before = host.snapshot()
     chance = random.Random(f"{SEED} {topology}")
     kept, moments = 0, Counter[str]()
     for number in range(ends):
         process = run(study, out, *(["--resume"] if Journal.exists(out) else []))
-        wait_until(partial(has_begun, process), what="the first trial", deadline_s=60)
+        enclosed = Enclosed(process)
+        wait_until(partial(has_begun, process, enclosed), what="the first trial", deadline_s=60)
         sent = SIGNALS[number % len(SIGNALS)]
         try:
             process.wait(timeout=chance.uniform(0.0, LATEST_S))
@@ -87,10 +88,7 @@ def test_runs_that_end_on_the_way_up(tmp_path: Path, topology: str, ends: int) -
         assert b"defect" not in complained, complained.decode()
         if sent is not signal.SIGKILL:
             assert process.returncode in (130, *MEASURED), complained.decode()
-            wait_unchanged(before)
-        elif number % 2:  # else the next run removes what is left
-            subprocess.run([CULVERT, "clean"], check=True, capture_output=True)
-            wait_unchanged(before)
+        enclosed.wait_gone(before)
         if Journal.exists(out):
             with Journal.open(out) as journal:
                 assert len(journal.done()) >= kept
@@ -104,4 +102,4 @@ def test_runs_that_end_on_the_way_up(tmp_path: Path, topology: str, ends: int) -
         trials = journal.trials()
     assert trials.height == BLOCKS * (len(vpns) + 1)  # and the baseline
     assert trials.select("block", "cell").is_unique().all()
-    wait_unchanged(before)
+    Enclosed(last).wait_gone(before)

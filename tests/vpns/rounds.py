@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from culvert.labs.namespace import cleanup
 from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.base import Measurement
 from culvert.measurements.rtt.rtt import Rtt
@@ -27,6 +26,7 @@ from culvert.trial.session import Session
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract import smallest_topology
 from culvert.vpns.contract.observe import node_state
+from tests.labs.host import left_of
 
 from .tunnels import bring_up, driver
 
@@ -68,8 +68,7 @@ def faults_of_round(word: str, topology: Topology | None = None) -> list[str]:
         for node, state in was.items():
             left = node_state(node).left_since(state)
             faults += [f"node {node.name} after stop(): {each}" for each in left]
-    left_of_run = [one for one in cleanup.find_leftovers(all_runs=True) if one.run_id == run_id]
-    return faults + [f"after the lab: {one.kind} {one.name}" for one in left_of_run]
+    return faults + [f"after the lab: {trace}" for trace in left_of(run_id)]
 
 
 def _life(session: Session) -> Iterator[str]:

@@ -9,7 +9,6 @@ import pytest
 
 from culvert.errors import VpnError
 from culvert.labs.base import Lab
-from culvert.labs.namespace import cleanup
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.node import NetnsNode
 from culvert.labs.node import Node
@@ -30,6 +29,7 @@ from culvert.trial.session import Session
 from culvert.vpns.lifecycle import bring_up
 from culvert.vpns.nebula.driver import Nebula
 from culvert.waiting import wait_until
+from tests.labs.host import left_of
 from tests.run.cells import SHORT
 
 from ..conftest import LabFactory
@@ -67,7 +67,7 @@ def trial(
         usual.Parameters.model_validate(parameters),
         Tunnels(lambda requested: NetnsLab(run_id, requested)),
     ).execute()
-    assert [one for one in cleanup.find_leftovers(all_runs=True) if one.run_id == run_id] == []
+    assert left_of(run_id) == []
     assert [process for each in vpn.processes.values() for process in each] == []
     assert finding.remedy
     return finding

@@ -185,13 +185,12 @@ fn own_view(binds: &[Bind], sysfs: bool) -> Result<(), Failure> {
         .collect::<Result<Vec<_>, _>>()?;
     for (bind, source) in binds.iter().zip(&sources) {
         let path = format!("/proc/self/fd/{}", source.as_raw_fd());
-        mount(
-            Some(path.as_str()),
-            &bind.target,
-            NOTHING,
-            MsFlags::MS_BIND,
-            NOTHING,
-        )
+        let bound = |flags| mount(Some(path.as_str()), &bind.target, NOTHING, flags, NOTHING);
+        match bound(MsFlags::MS_BIND) {
+            // The kernel does not separate mounts of another user namespace.
+            Err(Errno::EINVAL) => bound(MsFlags::MS_BIND | MsFlags::MS_REC),
+            result => result,
+        }
         .map_err(|errno| Failure::new(format!("bind on {}", bind.target.display()), errno))?;
     }
     if sysfs {

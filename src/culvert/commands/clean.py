@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from culvert.commands.words import Context, Json
-from culvert.console import err, out, print_json
+from culvert.console import out, print_json
 from culvert.errors import NotPossible
 
 app = typer.Typer()
@@ -28,26 +28,23 @@ def clean(
     as_json: Json = False,
 ) -> None:
     """Remove what interrupted runs left behind."""
-    from culvert.labs.namespace.cleanup import left_by_root, remove_leftovers, unproved
+    from culvert.labs.namespace.cleanup import active, find_leftovers, remove
     from culvert.privilege import is_root
 
-    if not is_root() and (names := left_by_root()):
+    leftovers = find_leftovers()
+    if not is_root() and (runs := [one.name for one in leftovers if one.kind == "run"]):
         raise NotPossible(
             "culvert clean",
-            f"only root removes what root's runs left behind: {', '.join(names[:3])}",
+            f"only root removes what root's runs left behind: {', '.join(runs[:3])}",
             "run it with sudo",
         )
-    # Without root nothing is left: it ends with the processes of the run.
-    removed = remove_leftovers(all_runs=every) if is_root() else []
-    found = [(str(one.kind), one.name) for one in removed]
+    if every and is_root():
+        leftovers = [*active(), *leftovers]
+    for one in leftovers:
+        remove(one)
+    found = [(str(one.kind), one.name) for one in leftovers]
     if kubeconfig is not None or context is not None:
         found += _in_cluster(kubeconfig, context, namespace, every=every)
-    for name in unproved() if is_root() else ():
-        err.print(
-            f"left namespace {name}: its name is like those of runs, but nothing proves that a run "
-            f"made it. If no program uses it: ip netns delete {name}",
-            markup=False,
-        )
     if as_json:
         print_json([{"kind": kind, "name": name} for kind, name in found])
         return

@@ -26,6 +26,8 @@ def shell(
 
     from culvert.become import become_any
     from culvert.machine import rootless
+    from culvert.privilege import is_root
 
-    rootless.enter(own_network=True)
+    if not is_root():
+        rootless.enter(own_network=True)
     become_any(argv or [os.environ.get("SHELL", "/bin/sh")])

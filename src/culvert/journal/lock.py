@@ -5,17 +5,16 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
-from pathlib import Path
 
 from culvert.errors import JournalError
 from culvert.files.folder import OpenFolder
 from culvert.files.trust import give_to_caller, trusted
+from culvert.privilege import id_outside, machine_proc
 
 NAME = "journal.lock"
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MODE = 0o600
 """A user who can open a file, even read only, can lock it."""
-_LOCKS = Path("/proc/locks")
 
 
 class JournalLock:
@@ -40,7 +39,7 @@ class JournalLock:
             raise
         try:
             os.ftruncate(self._fd, 0)
-            os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
+            os.pwrite(self._fd, f"{id_outside()}\n".encode(), 0)
         except OSError:
             # A full disk: the lock is valid without the id, which only the message needs.
             return
@@ -99,10 +98,10 @@ def _held_by_stranger(status: os.stat_result) -> bool:
     """Whether all processes that hold the lock are known, and none belongs to a trusted user."""
     file = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     try:
-        lines = [line.split() for line in _LOCKS.read_text().splitlines()]
+        lines = [line.split() for line in (machine_proc() / "locks").read_text().splitlines()]
         # 1: FLOCK  ADVISORY  WRITE 1234 fe:01:5678 0 EOF (proc_locks(5))
         holders = [words[4] for words in lines if words[1] == "FLOCK" and words[5] == file]
-        owners = [Path(f"/proc/{holder}").stat().st_uid for holder in holders]
+        owners = [(machine_proc() / holder).stat().st_uid for holder in holders]
     except (OSError, IndexError):
         return False
     return bool(owners) and not any(map(trusted, owners))

@@ -83,7 +83,8 @@ class OnThisMachine(LabKind):
 
 
 class InNamespaces(LabKind):
-    """This process makes network namespaces: without root it enters a user namespace first."""
+    """This process makes network namespaces: it enters a PID namespace of its own first, without
+    root a user namespace too."""
 
 
 class OfPods(LabKind):

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from culvert.errors import LabError, NotPossible
+from culvert.machine import held
 from culvert.privilege import is_root
 from culvert.runid import RUN_ID
 from culvert.waiting import wait_until
@@ -32,6 +33,8 @@ LEAST_QUOTA_US = 1000
 GONE_DEADLINE_S = 5.0
 _MOUNT_OPTIONS = frozenset({"rw", "ro", "xattr", "clone_children", "noprefix", "none"})
 _NAME = re.compile(rf"culvert-({RUN_ID})-[a-z0-9-]+")
+_descriptors: dict[Path, int] = {}
+"""Of the groups that this process holds."""
 
 
 @dataclass(frozen=True)
@@ -154,8 +157,9 @@ def make(name: str) -> ControlGroup:
         group.path.mkdir()
     except OSError as error:
         raise _refused(group.path, error) from error
+    hold(group.path)
     if not (group.path / ("cpu.max" if where.version == 2 else "cpu.cfs_quota_us")).exists():
-        group.path.rmdir()
+        remove(group.path)
         raise NotPossible(
             "a CPU quota", "this kernel has none", "use a kernel with CONFIG_CFS_BANDWIDTH"
         )
@@ -196,7 +200,24 @@ def runs() -> dict[Path, str]:
     return {path: match[1] for path, match in found.items() if match}
 
 
-def with_groups_below(path: Path) -> list[Path]:
+def abandoned() -> list[Path]:
+    """Groups that a killed run left: nobody holds them, and no process is in them."""
+    return sorted(path for path in runs() if not held.is_held(path) and not members([path]))
+
+
+def hold(path: Path) -> None:
+    """Hold a group until it is removed, or until this process ends."""
+    _descriptors[path] = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    held.hold(_descriptors[path])
+
+
+def members(groups: Iterable[Path]) -> set[int]:
+    """The processes in groups and in those below them."""
+    below = (each for group in groups for each in _with_groups_below(group))
+    return {int(pid) for each in below for pid in _words(each / "cgroup.procs")}
+
+
+def _with_groups_below(path: Path) -> list[Path]:
     """A group and those in it; one that is removed meanwhile is left out."""
     return [Path(folder) for folder, _, _ in os.walk(path)]
 
@@ -206,7 +227,7 @@ def remove(path: Path) -> None:
     is no group."""
 
     def removed() -> bool:
-        for each in sorted(with_groups_below(path)[1:], reverse=True):
+        for each in sorted(_with_groups_below(path)[1:], reverse=True):
             _removed(each)
         return _removed(path)
 
@@ -216,6 +237,8 @@ def remove(path: Path) -> None:
         deadline_s=GONE_DEADLINE_S,
         remedy="stop the processes in its file cgroup.procs, then run `culvert clean`",
     )
+    if path in _descriptors:
+        os.close(_descriptors.pop(path))
 
 
 def _removed(path: Path) -> bool:

@@ -1,4 +1,5 @@
-"""Without root: a command restarts itself in its own namespaces, as their root.
+"""A command restarts itself in its own namespaces: root as it is, others as root of a user
+namespace.
 
 ``culvert-probe rootless`` creates the namespaces and remains the parent: signals, the terminal, the
 standard streams and the exit code pass through it, and all processes inside end with it. The
@@ -11,6 +12,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import resource
 import socket
 import subprocess
@@ -23,7 +25,7 @@ from typing import Any
 from culvert import tools
 from culvert.errors import NotPossible
 from culvert.machine.tree import Tree
-from culvert.privilege import Privilege, is_root, privilege
+from culvert.privilege import Privilege, init_outside, is_root, privilege
 
 TRIAL_DEADLINE_S = 10.0
 NOBODY = 65534
@@ -31,6 +33,7 @@ NOBODY = 65534
 APPARMOR = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 DEBIAN = "/proc/sys/kernel/unprivileged_userns_clone"
 LIMIT = "/proc/sys/user/max_user_namespaces"
+KEEP_RIGHTS = "--keep-rights"
 WANTED_BUFFER_BYTES = 16 << 20
 """The receive buffer of the probe's sink of packets."""
 
@@ -42,8 +45,8 @@ class Step(StrEnum):
     MAPPING = "mapping"
     NAMESPACES = "namespaces"
     PROCESSES = "processes"
-    PROC = "proc"
     RUN = "run"
+    PROC = "proc"
     PROGRAM = "program"
 
 
@@ -114,11 +117,19 @@ def enter(*, own_network: bool = False) -> None:
     """Replace this process by the same command as root of its own namespaces; with ``own_network``
     in an empty network namespace, from which `ip netns` can return.
 
-    Returns only if nothing needs to be done: as root, or inside. Raises NotPossible if the
-    machine allows neither.
+    Returns only inside. Raises NotPossible if the machine does not allow it.
     """
-    if privilege() is not Privilege.NONE:
+    if init_outside() is not None:
         return
+    if is_root():
+        found = _refusal(KEEP_RIGHTS)
+        if found is not None:
+            raise NotPossible(
+                "a PID namespace for this command",
+                f"{os.strerror(found.errno)}, at the step {found.step} (root needs CAP_SYS_ADMIN)",
+                "run on the host, or give the container --privileged",
+            )
+        _become(_probe(), KEEP_RIGHTS)
     found = refusal()
     if found is not None:
         raise NotPossible(
@@ -140,12 +151,44 @@ def refusal() -> Refusal | None:
 
     Root tries as another user. Raises NotPossible without the probe.
     """
+    return _refusal(**_as_nobody())
+
+
+def enclosing() -> list[int]:
+    """The first processes of the PID namespaces of root's active runs: the kernel ends all
+    processes of a namespace with its first one."""
+    return [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/exe") if _encloses(path)]
+
+
+def _encloses(program: Path) -> bool:
+    process = program.parent
+    try:
+        words = (process / "cmdline").read_text().split("\0")
+        ids = re.search(r"^NSpid:.*\t(\d+)$", (process / "status").read_text(), re.M)
+        return (
+            program.readlink().name.startswith("culvert-probe")
+            and words[1:3] == ["rootless", KEEP_RIGHTS]
+            and ids is not None
+            and ids[1] == "1"
+        )
+    except OSError:
+        return False
+
+
+def _refusal(*options: str, **as_user: Any) -> Refusal | None:
     probe = _probe()
     reader, writer = os.pipe2(os.O_CLOEXEC)
     # By descriptor: the other user may have no access to the path.
     program = os.open(probe, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        argv = [f"/proc/self/fd/{program}", "rootless", f"--report={writer}", "--", "/bin/true"]
+        argv = [
+            f"/proc/self/fd/{program}",
+            "rootless",
+            f"--report={writer}",
+            *options,
+            "--",
+            "/bin/true",
+        ]
         try:
             done = subprocess.run(
                 argv,
@@ -155,7 +198,7 @@ def refusal() -> Refusal | None:
                 check=False,
                 timeout=TRIAL_DEADLINE_S,
                 cwd="/",
-                **_as_nobody(),
+                **as_user,
             )
         finally:
             os.close(writer)

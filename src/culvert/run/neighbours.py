@@ -1,9 +1,8 @@
 """Other runs on this machine: they share its processors, so each disturbs the other.
 
 A run is seen by a socket with a name that begins as those of all runs, which the kernel removes
-with the process: such names belong to the network namespace, which runs with and without root
-share, while files of /run and process ids do not leave the user namespace of a run without root.
-Labs that no run opened (``culvert up``) are seen by their owners.
+with the process: such names belong to the network namespace, which runs with and without root,
+and ``culvert up`` share, while files of /run and process ids do not leave their namespaces.
 """
 
 from __future__ import annotations
@@ -17,17 +16,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from culvert.journal.marks import Disturber, Mark
-from culvert.labs.namespace import owner
+from culvert.privilege import id_outside
 
 _NAME = "culvert-run"
-_NAMED = re.compile(rf"\s@{_NAME}\.(\d{{1,20}})\.(\d{{1,10}})\.[0-9a-f]{{8}}$", re.MULTILINE)
+_NAMED = re.compile(
+    rf"\s@{_NAME}\.(\d{{1,20}})\.(\d{{1,10}})\.(\d{{1,10}})\.[0-9a-f]{{8}}$", re.MULTILINE
+)
 _SOCKETS = Path("/proc/net/unix")
 
 
 @contextmanager
 def announced() -> Iterator[None]:
     """While the body runs, other runs see this process as one, between its trials as well."""
-    name = f"{_NAME}.{_process_ids()}.{os.getpid()}.{secrets.token_hex(4)}"
+    name = f"{_NAME}.{_process_ids()}.{os.getpid()}.{id_outside()}.{secrets.token_hex(4)}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as seen:
         seen.bind(f"\0{name}")  # nothing listens
         yield
@@ -47,16 +48,14 @@ def warning() -> str | None:
 def others() -> set[str]:
     """The runs of other processes, in words: each once."""
     mine = _process_ids()
-    found = {_process(one.pid) for one in owner.others()}
+    found: set[str] = set()
     try:
         sockets = _SOCKETS.read_text(errors="replace")
     except OSError:
         return found
-    for namespace, pid in _NAMED.findall(sockets):
-        if namespace != mine:
-            found.add(f"process {pid} of the namespace pid:[{namespace}]")
-        elif int(pid) != os.getpid():
-            found.add(_process(int(pid)))
+    for namespace, pid, seen_as in _NAMED.findall(sockets):
+        if namespace != mine or int(pid) != os.getpid():
+            found.add(f"process {seen_as}")
     return found
 
 
@@ -73,10 +72,6 @@ class Neighbours:
     def marks(self) -> list[Mark]:
         """A mark with the number of runs if there was any."""
         return [Mark(Disturber.RUN, len(self._seen), 0)] if self._seen else []
-
-
-def _process(pid: int) -> str:
-    return f"process {pid}"
 
 
 def _process_ids() -> str:

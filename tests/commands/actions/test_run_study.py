@@ -18,6 +18,8 @@ from culvert import tools
 from culvert.errors import JournalError
 from culvert.journal.journal import FILE, Journal
 from culvert.labs.namespace.cleanup import find_leftovers
+from culvert.machine import rootless
+from culvert.waiting import wait_until
 from tests import hostile
 from tests.cli import CULVERT, TRACE, Said, culvert, small_study
 from tests.labs import host
@@ -88,11 +90,14 @@ def third_party(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left(killing: None) -> Iterator[None]:
-    """No trace of a run whose owner is dead; other runs may go on at the same time."""
-    before = {leftover.run_id for leftover in find_leftovers()}
+    """No trace of a run whose process is dead; other runs may go on at the same time."""
+    before = find_leftovers()
     yield
-    left = [str(one) for one in find_leftovers() if one.run_id not in before]
-    assert left == []
+    assert [each for each in find_leftovers() if each not in before] == []
+
+
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def long_study(tmp_path: Path) -> Path:
@@ -181,7 +186,7 @@ def test_up_keeps_a_tunnel_until_it_is_told_to_end(start: Start, number: signal.
     assert told["proved"]
     nodes = told["nodes"]
     pinged = subprocess.run(
-        ["ip", "netns", "exec", nodes["a"]["namespace"], "ping", "-c1", nodes["b"]["inner"]],
+        [*told["enter"][1:], nodes["a"]["namespace"], "ping", "-c1", nodes["b"]["inner"]],
         capture_output=True,
         check=False,
     )
@@ -190,6 +195,17 @@ def test_up_keeps_a_tunnel_until_it_is_told_to_end(start: Start, number: signal.
     assert (said.code, said.out) == (0, "")
     assert "wireguard/go is removed" in said.err
     assert host.left_of(nodes["a"]["namespace"]) == []
+
+
+def test_up_that_is_killed_leaves_nothing(start: Start) -> None:
+    up = start("up", "none", "--json")
+    up.line('"enter"')
+    (process,) = (pid for pid in rootless.enclosing() if _parent(pid) == up.process.pid)
+    up.process.kill()
+    up.process.wait()
+    wait_until(
+        lambda: process not in rootless.enclosing(), what="the end of its namespaces", deadline_s=5
+    )
 
 
 @no_wireguard
@@ -268,11 +284,8 @@ def test_what_is_missing_is_unsupported_and_told_with_its_remedy(tmp_path: Path)
 def test_root_without_its_powers_is_told_that_no_lab_can_be_made(tmp_path: Path) -> None:
     powerless = ("setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin")
     study = small_study(tmp_path / "s.toml")
-    said = culvert("run", study, "--out", tmp_path / "out", "--json", before=powerless)
-    assert (said.code, TRACE in said.err) == (3, False), said.err
-    (problem,) = json.loads(said.out)["problems"]
-    assert "CAP_SYS_ADMIN" in problem["reason"]
-    assert "--privileged" in problem["remedy"]
+    said = culvert("run", study, "--out", tmp_path / "out", before=powerless)
+    said.refused(3, "CAP_SYS_ADMIN", "--privileged")
 
 
 # -- journals and disks ----------------------------------------------------------------------------
@@ -328,8 +341,8 @@ def test_two_runs_on_one_journal(tmp_path: Path, start: Start) -> None:
     study, out = long_study(tmp_path), tmp_path / "out"
     run = start("run", study, "--out", out)
     run.line("1/500")
-    holder = f"process {run.process.pid}"
-    culvert("run", study, "--out", out, "--resume").refused(2, holder)
+    (holder,) = (pid for pid in rootless.enclosing() if _parent(pid) == run.process.pid)
+    culvert("run", study, "--out", out, "--resume").refused(2, f"process {holder}")
     assert json.loads(culvert("export", out).out)  # reading is free
     assert run.end(signal.SIGTERM).code == 130
 

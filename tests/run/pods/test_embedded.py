@@ -22,7 +22,6 @@ from culvert.labs.kubernetes.pods.choice import By, Wish
 from culvert.labs.kubernetes.pods.lab import NO_WISHES, KubernetesLab, Wishes
 from culvert.labs.kubernetes.pods.node import PodNode
 from culvert.labs.kubernetes.pods.workspace import Options
-from culvert.labs.namespace import cleanup
 from culvert.labs.namespace.places import run_directory
 from culvert.labs.probes import static_probe
 from culvert.machine import cgroup
@@ -45,6 +44,7 @@ from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.vpns import registry
 from tests.here import HERE
+from tests.labs.host import left_of
 from tests.run.pods.leaks import KINDS, beside_the_vpn, copied_clear
 from tests.run.pods.shells import pods_with_a_shell
 from tests.trial.interruptions import hold
@@ -529,4 +529,4 @@ def test_a_node_that_goes_away_in_a_trial_is_named_and_nothing_is_left(
     assert not any(groups_of(name) for name in names)
     assert not run_directory(run_id).exists()
     assert not [path for path in mounts() if run_id in path]
-    assert not [one for one in cleanup.find_leftovers(all_runs=True) if one.run_id == run_id]
+    assert left_of(run_id) == []

@@ -4,10 +4,14 @@ use super::snapshot::{Scope, proc_failure};
 use crate::failure::Failure;
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
-use procfs::process::{Process as ProcProcess, Stat, all_processes};
+use procfs::process::{Process as ProcProcess, Stat, all_processes_with_root};
 use regex_lite::Regex;
 use std::collections::BTreeMap;
+use std::path::Path;
 
+const PROC: &str = "/proc";
+/// The machine's, in a PID namespace of `culvert-probe rootless`: kernel threads are there alone.
+const MACHINE_PROC: &str = "/run/culvert-proc";
 /// The parent of every kernel thread.
 const KTHREADD: i32 = 2;
 
@@ -61,33 +65,47 @@ pub fn find_processes(scope: &Scope) -> Result<(Processes, Processes), Failure> 
     if scope.watched.is_empty() && scope.kernel_threads.is_empty() {
         return Ok((watched, kernel_threads));
     }
-    // One that ends while we look is left out.
-    let all: BTreeMap<i32, (ProcProcess, Stat)> = all_processes()
-        .map_err(proc_failure("/proc"))?
+    let own = all_processes(PROC)?;
+    let parents = own
+        .iter()
+        .map(|(pid, (_, stat))| (*pid, stat.ppid))
+        .collect();
+    for (pid, (process, stat)) in &own {
+        if let Some(label) = label_of(*pid, &parents, &scope.watched) {
+            let process = read_process(process, stat, label, process_cpu_ns(*pid));
+            watched.insert(identity(stat), process);
+        }
+    }
+    let machine = Path::new(MACHINE_PROC).join("stat").exists();
+    let others = machine.then(|| all_processes(MACHINE_PROC)).transpose()?;
+    for (process, stat) in others.unwrap_or(own).values() {
+        let wanted = |name: &Regex| name.is_match(&stat.comm);
+        if stat.ppid == KTHREADD && scope.kernel_threads.iter().any(wanted) {
+            // Its id is another in this PID namespace, if it has one; and it has but one thread.
+            let process = read_process(process, stat, &stat.comm, None);
+            kernel_threads.insert(identity(stat), process);
+        }
+    }
+    Ok((watched, kernel_threads))
+}
+
+/// One that ends while we look is left out.
+fn all_processes(proc: &str) -> Result<BTreeMap<i32, (ProcProcess, Stat)>, Failure> {
+    Ok(all_processes_with_root(proc)
+        .map_err(proc_failure(proc))?
         .filter_map(|process| {
             let process = process.ok()?;
             let stat = process.stat().ok()?;
             Some((stat.pid, (process, stat)))
         })
-        .collect();
-    let parents = all
-        .iter()
-        .map(|(pid, (_, stat))| (*pid, stat.ppid))
-        .collect();
-    for (pid, (process, stat)) in &all {
-        let identity = Identity {
-            pid: *pid,
-            start_ticks: stat.starttime,
-        };
-        if let Some(label) = label_of(*pid, &parents, &scope.watched) {
-            watched.insert(identity, read_process(process, stat, label));
-        }
-        let wanted = |name: &Regex| name.is_match(&stat.comm);
-        if stat.ppid == KTHREADD && scope.kernel_threads.iter().any(wanted) {
-            kernel_threads.insert(identity, read_process(process, stat, &stat.comm));
-        }
+        .collect())
+}
+
+fn identity(stat: &Stat) -> Identity {
+    Identity {
+        pid: stat.pid,
+        start_ticks: stat.starttime,
     }
-    Ok((watched, kernel_threads))
 }
 
 /// The label of a process: its own, or that of its nearest ancestor that has one.
@@ -103,7 +121,7 @@ fn label_of<'a>(pid: i32, parents: &BTreeMap<i32, i32>, watched: &'a [Watched]) 
     None
 }
 
-fn read_process(process: &ProcProcess, stat: &Stat, label: &str) -> Process {
+fn read_process(process: &ProcProcess, stat: &Stat, label: &str, run_ns: Option<u64>) -> Process {
     let status = process.status().ok();
     let threads: BTreeMap<i32, Thread> = process
         .tasks()
@@ -133,7 +151,7 @@ fn read_process(process: &ProcProcess, stat: &Stat, label: &str) -> Process {
         comm: stat.comm.clone(),
         user: stat.utime,
         system: stat.stime,
-        run_ns: process_cpu_ns(stat.pid).unwrap_or_else(of_threads),
+        run_ns: run_ns.unwrap_or_else(of_threads),
         children: u64::try_from(stat.cutime + stat.cstime).unwrap_or(0),
         vm_hwm_bytes: status.and_then(|status| status.vmhwm).map(|kb| kb * 1024),
         threads,

@@ -1,4 +1,5 @@
-//! `culvert-probe rootless`: run a program as root of namespaces of its own, without being root.
+//! `culvert-probe rootless`: run a program as root of namespaces of its own, without being root; or
+//! with `--keep-rights` as the root that the caller is.
 //!
 //! ```text
 //! supervisor    the caller's process: it waits, passes signals on, and has the program's exit code
@@ -7,9 +8,10 @@
 //! ```
 //!
 //! The user namespace maps the caller to root (user_namespaces(7)), so the program can make network
-//! namespaces. It stays in the machine's itself, where it has no rights, unless it gets its own. If the supervisor ends, however it ends, the kernel kills init and, as it was
-//! process 1, all processes of the namespace (pid_namespaces(7)). All three stay in the caller's
-//! process group, so a terminal's signals and job control reach the program directly.
+//! namespaces. It stays in the machine's itself, where it has no rights, unless it gets its own. If
+//! the supervisor ends, however it ends, the kernel kills init and, as it was process 1, all
+//! processes of the namespace (pid_namespaces(7)). All three stay in the caller's process group, so
+//! a terminal's signals and job control reach the program directly.
 
 mod mounts;
 mod signals;
@@ -26,8 +28,9 @@ use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::process::ExitCode;
 
-/// Passes the process id of init, as seen outside, to programs inside.
-pub const VARIABLE: &str = "CULVERT_WITHOUT_ROOT";
+/// Pass the process id of init, as seen outside, to programs inside: the second with `--keep-rights`.
+const WITHOUT_ROOT: &str = "CULVERT_WITHOUT_ROOT";
+const AS_ROOT: &str = "CULVERT_AS_ROOT";
 const KILLED: u8 = 128 + 9;
 const NOT_POSSIBLE: u8 = 3;
 
@@ -42,6 +45,10 @@ pub struct Args {
     #[arg(long)]
     net: bool,
 
+    /// No user namespace: root keeps its rights on the machine.
+    #[arg(long)]
+    keep_rights: bool,
+
     /// The program and its arguments.
     #[arg(last = true, required = true)]
     argv: Vec<String>,
@@ -54,8 +61,8 @@ enum Step {
     Mapping,
     Namespaces,
     Processes,
-    Proc,
     Run,
+    Proc,
     Program,
 }
 
@@ -66,8 +73,8 @@ impl Step {
             Self::Mapping => "mapping",
             Self::Namespaces => "namespaces",
             Self::Processes => "processes",
-            Self::Proc => "proc",
             Self::Run => "run",
+            Self::Proc => "proc",
             Self::Program => "program",
         }
     }
@@ -99,7 +106,12 @@ pub fn run(args: &Args) -> ExitCode {
 
 /// How the program ended; None if init was killed before it could report it.
 fn supervise(args: &Args) -> Result<Option<Ended>, Refusal> {
-    own_namespaces(args.net)?;
+    if !args.keep_rights {
+        own_user_namespace()?;
+    }
+    let mut kinds = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID;
+    kinds.set(CloneFlags::CLONE_NEWNET, args.net);
+    unshare(kinds).map_err(refused(Step::Namespaces))?;
     let processes = refused(Step::Processes);
     let mask = signals::hold().map_err(&processes)?;
     let flags = nix::fcntl::OFlag::O_CLOEXEC;
@@ -125,7 +137,7 @@ fn supervise(args: &Args) -> Result<Option<Ended>, Refusal> {
     }
 }
 
-fn own_namespaces(net: bool) -> Result<(), Refusal> {
+fn own_user_namespace() -> Result<(), Refusal> {
     let (user, group) = (geteuid(), getegid());
     unshare(CloneFlags::CLONE_NEWUSER).map_err(refused(Step::UserNamespace))?;
     let set = |file: &str, text: String| {
@@ -135,10 +147,7 @@ fn own_namespaces(net: bool) -> Result<(), Refusal> {
     // Without it no unprivileged process may map groups (user_namespaces(7)).
     set("setgroups", "deny".to_owned())?;
     set("uid_map", format!("0 {user} 1"))?;
-    set("gid_map", format!("0 {group} 1"))?;
-    let mut kinds = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID;
-    kinds.set(CloneFlags::CLONE_NEWNET, net);
-    unshare(kinds).map_err(refused(Step::Namespaces))
+    set("gid_map", format!("0 {group} 1"))
 }
 
 /// Mount, start the program and reap until it has ended; how it ended goes to ``write_end``.
@@ -156,8 +165,8 @@ fn be_init(
     }
     let directory = std::env::current_dir();
     let outside = mounts::pid_outside().unwrap_or_else(getpid);
-    mounts::proc().map_err(refused(Step::Proc))?;
     mounts::run().map_err(refused(Step::Run))?;
+    mounts::proc().map_err(refused(Step::Proc))?;
     if let Ok(directory) = directory {
         // A directory below /run is in the new /run now. Where it cannot be entered it stays.
         let _ = std::env::set_current_dir(directory);
@@ -191,8 +200,13 @@ fn execute(args: &Args, mask: &nix::sys::signal::SigSet, outside: Pid) -> Refusa
     let Ok(words) = words else {
         return refused(Errno::EINVAL);
     };
+    let variable = if args.keep_rights {
+        AS_ROOT
+    } else {
+        WITHOUT_ROOT
+    };
     // SAFETY: there is one thread.
-    unsafe { std::env::set_var(VARIABLE, outside.to_string()) };
+    unsafe { std::env::set_var(variable, outside.to_string()) };
     if let Err(errno) = signals::let_go(mask) {
         return refused(errno);
     }

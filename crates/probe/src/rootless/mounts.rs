@@ -1,4 +1,5 @@
-//! What init mounts: its own /proc, and a /run whose `culvert` and `netns` are its own.
+//! What init mounts: its own /proc, and a /run whose `culvert` and `netns` are its own. Nothing of
+//! it is seen outside; what is mounted outside later is seen inside.
 
 use super::errno_of;
 use nix::errno::Errno;
@@ -15,7 +16,9 @@ use std::path::Path;
 const NOTHING: Option<&str> = None;
 const RUN: &str = "/run";
 /// The lab's own, and `ip netns`'s; everything else of /run stays visible.
-const OURS: [&str; 2] = ["culvert", "netns"];
+const OURS: [&str; 3] = ["culvert", "netns", "culvert-proc"];
+/// The /proc of outside: it shows the machine's other processes and the kernel's threads.
+const MACHINE_PROC: &str = "/run/culvert-proc";
 
 /// This process's id where /proc was mounted; before `proc`.
 pub fn pid_outside() -> Option<Pid> {
@@ -30,8 +33,10 @@ pub fn proc() -> nix::Result<()> {
     mount(Some("proc"), "/proc", Some("proc"), flags, NOTHING)
 }
 
-/// A tmpfs of our own on /run, which shows what was there before.
+/// A tmpfs of our own on /run, which shows what was there before; before `proc`.
 pub fn run() -> nix::Result<()> {
+    let private = MsFlags::MS_SLAVE | MsFlags::MS_REC;
+    mount(NOTHING, "/", NOTHING, private, NOTHING)?;
     let before = open(RUN, OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty())?;
     let entries: Vec<DirEntry> = fs::read_dir(RUN)
         .and_then(Iterator::collect)
@@ -46,7 +51,15 @@ pub fn run() -> nix::Result<()> {
             let _ = show(&entry, &source);
         }
     }
-    Ok(())
+    fs::create_dir(MACHINE_PROC).map_err(|error| errno_of(&error))?;
+    let with_all_below = MsFlags::MS_BIND | MsFlags::MS_REC;
+    mount(
+        Some("/proc"),
+        MACHINE_PROC,
+        NOTHING,
+        with_all_below,
+        NOTHING,
+    )
 }
 
 fn show(entry: &DirEntry, source: &Path) -> io::Result<()> {

@@ -14,6 +14,7 @@ from culvert.console import out, print_json
 from culvert.errors import UsageError
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.kind import Hosts
+from culvert.machine import rootless
 from culvert.run.request import RunRequest
 from culvert.topology.link.spec import ANY_LINK, LinkSpec
 from culvert.units import RateBps
@@ -22,6 +23,7 @@ from culvert.units import RateBps
 def run_on_demo(request: RunRequest, hosts: int, rate: str | None, *, as_json: bool) -> int:
     """The exit code of the run. Without ``rate`` the links have that of the study's. Raises
     NotPossible without root or sshd."""
+    rootless.enter()
     # A study with an error is refused before anything is made.
     study, _, _ = request.prepared()
     link = _link(rate) if rate is not None else LinkSpec(rate_bps=study.file.lab.link.rate_bps)

@@ -17,8 +17,9 @@ from culvert.labs.namespace.places import namespace_name
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.node import Node
 from culvert.machine import rootless
-from culvert.privilege import init_outside
+from culvert.privilege import init_outside, is_root
 from culvert.proof.alive import survivors
+from culvert.run import neighbours
 from culvert.run.trials.paths import open_session, require_room
 from culvert.run.trials.stage import before
 from culvert.runid import new_run_id
@@ -50,6 +51,7 @@ def keep_up(name: str, topology: str, *, as_json: bool) -> None:
     if missing:
         raise NotPossible(vpn.id, f"{missing[0].what} is missing", missing[0].remedy)
     with ExitStack() as stack:
+        stack.enter_context(neighbours.announced())
         stack.enter_context(lab)
         stack.callback(vpn.stop, lab)
         begun = time.monotonic()
@@ -160,11 +162,9 @@ class _Kept:
 
 def _how_to_enter() -> list[str]:
     """The command, without the namespace's name, that enters a namespace from another terminal."""
-    init = init_outside()
-    if init is None:
-        return ["sudo", "ip", "netns", "exec"]
-    ours = ["nsenter", "--preserve-credentials", "-t", str(init), "-U", "-m", "-p"]
-    return [*ours, "ip", "netns", "exec"]
+    users = ["nsenter", "--preserve-credentials", "-U"]
+    enter = ["sudo", "nsenter"] if is_root() else users
+    return [*enter, "-t", str(init_outside()), "-m", "-p", "ip", "netns", "exec"]
 
 
 def _wait(vpn: Vpn) -> NoReturn:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -19,7 +18,6 @@ from culvert.journal.record import RunHead
 from culvert.labs import guest
 from culvert.labs.kubernetes.api.client import Unreachable
 from culvert.labs.kubernetes.kind import Kubernetes
-from culvert.labs.namespace import cleanup
 from culvert.machine import record as environment
 from culvert.machine import rootless
 from culvert.plan.plan import Plan
@@ -42,7 +40,6 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
     """Run the trials that are not in the journal yet, and print a summary."""
     study, plan, catalogue = request.prepared()
     directory = request.directory_for(study)
-    _remove_leftovers(quiet=as_json)
     head = RunHead.of(
         study,
         lab=request.lab.name,
@@ -155,11 +152,3 @@ def _progress(study: Study, plan: Plan, *, as_json: bool) -> Progress:
     if out.is_terminal:
         return Screen(out, study.title, labels)
     return Lines(out, labels)
-
-
-def _remove_leftovers(*, quiet: bool) -> None:
-    """Remove the remains of an interrupted run, which would compete with this run for CPU time."""
-    removed = Counter(str(leftover.kind) for leftover in cleanup.remove_leftovers())
-    if removed and not quiet:
-        things = ", ".join(f"{count} {kind}" for kind, count in removed.items())
-        out.print(f"removed the remains of an interrupted run: {things}", style="dim")

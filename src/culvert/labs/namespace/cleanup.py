@@ -1,8 +1,7 @@
-"""Find and remove what a run left behind: at the end of a lab, and after ``kill -9``.
+"""Remove what a lab made: at its end, and after its process was killed.
 
-Processes are found by what binds them to a run (``binding``), namespaces and control groups by what
-a run recorded, or the mark in a namespace (``named``), its directory and its owner by name
-(``places``).
+Commands run in a PID and a mount namespace of their own (``machine.rootless``): what is killed
+there leaves nothing but control groups. A lab that Python code opens elsewhere leaves the rest.
 """
 
 from __future__ import annotations
@@ -10,21 +9,21 @@ from __future__ import annotations
 import errno
 import os
 import re
+import select
 import shutil
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 from culvert.errors import LabError
-from culvert.labs.namespace import owner, syscalls
-from culvert.labs.namespace.binding import Binding, on_a_node
-from culvert.labs.namespace.named import group_runs, marked_owner, namespace_runs, unproved_names
-from culvert.labs.namespace.places import RUNS, owner_link, run_directory
-from culvert.machine import cgroup
-from culvert.runid import RUN_ID
+from culvert.labs.namespace import syscalls
+from culvert.labs.namespace.claim import claimed, release
+from culvert.labs.namespace.places import NAMESPACES, namespace_name, run_directory
+from culvert.machine import cgroup, rootless
 from culvert.waiting import wait_until
 
 KILL_DEADLINE_S = 5.0
@@ -32,52 +31,48 @@ REMOVE_DEADLINE_S = 5.0
 
 
 class LeftoverKind(StrEnum):
-    """Kinds of remains of a run, in the order of their removal."""
+    """Kinds of remains, in the order of their removal."""
 
     PROCESS = "process"
+    RUN = "run"
     CGROUP = "control group"
-    NAMESPACE = "namespace"
-    MOUNT = "mount"
-    DIRECTORY = "directory"
-    OWNER = "owner"
 
 
 @dataclass(frozen=True)
 class Leftover:
-    """One remaining object of a run; ``name`` is a path, or for a process its id and program."""
+    """``name`` is a run's id, the path of a control group, or a process id."""
 
     kind: LeftoverKind
     name: str
-    run_id: str
-
-    @property
-    def pid(self) -> int:
-        """The process id of a process."""
-        return int(self.name.split()[0])
 
 
-def find_leftovers(*, all_runs: bool = False) -> list[Leftover]:
-    """All remains of runs whose owner is dead, in the order of removal; none on a lab's node, where
-    owners are not to be seen.
+def find_leftovers() -> list[Leftover]:
+    """What killed runs left that this user can see."""
+    return [
+        *(Leftover(LeftoverKind.RUN, run_id) for run_id, alive in claimed().items() if not alive),
+        *(Leftover(LeftoverKind.CGROUP, str(path)) for path in cgroup.abandoned()),
+    ]
 
-    ``all_runs`` includes runs that are still active.
-    """
-    if not all_runs and on_a_node():
-        return []
-    processes = list(_processes())
-    runs = {process.run_id for process in processes} | _named_runs()
-    doomed = {run for run in runs if all_runs or not _goes_on(run)}
-    found = [process for process in processes if process.run_id in doomed]
-    for run_id in sorted(doomed):
-        found += _things(run_id)
-    order = list(LeftoverKind)
-    return sorted(found, key=lambda leftover: order.index(leftover.kind))
+
+def active() -> list[Leftover]:
+    """Root's active runs."""
+    return [
+        *(Leftover(LeftoverKind.PROCESS, str(pid)) for pid in rootless.enclosing()),
+        *(Leftover(LeftoverKind.RUN, run_id) for run_id, alive in claimed().items() if alive),
+    ]
 
 
 def remove(leftover: Leftover) -> None:
     """Remove it; no error if it is gone already. Raises LabError if it stays."""
     try:
-        _remove(leftover)
+        match leftover.kind:
+            case LeftoverKind.PROCESS:
+                _kill(int(leftover.name), lambda pid: pid in rootless.enclosing())
+            case LeftoverKind.RUN:
+                remove_run(leftover.name)
+                release(leftover.name)
+            case LeftoverKind.CGROUP:
+                cgroup.remove(Path(leftover.name))
     except OSError as error:
         raise LabError(
             f"{leftover.kind} {leftover.name}",
@@ -86,55 +81,98 @@ def remove(leftover: Leftover) -> None:
         ) from error
 
 
-def remove_leftovers(*, all_runs: bool = False) -> list[Leftover]:
-    """Find and remove all remains; return the removed ones."""
-    leftovers = find_leftovers(all_runs=all_runs)
-    for leftover in leftovers:
-        remove(leftover)
-    return leftovers
-
-
-def unproved() -> list[str]:
-    """Names of namespaces like those of runs, left because nothing proves that a run made them."""
-    return [] if on_a_node() else [path.name for path in unproved_names()]
-
-
-def left_by_root() -> list[str]:
-    """Runs whose owner is dead, found by name, which works for every user of the machine."""
-    return sorted(run for run in _named_runs() if not _goes_on(run))
-
-
 def remove_run(run_id: str) -> None:
-    """Remove everything of a run, whatever process owns it."""
+    """Remove everything of a run but its claim, whatever process owns it."""
+    names = sorted(NAMESPACES.glob(namespace_name(run_id, "*")))
+    groups = sorted(path for path, run in cgroup.runs().items() if run == run_id)
+    _end_processes(_Members(run_id, names, groups))
+    for group in groups:
+        cgroup.remove(group)
+    for path in names:
+        wait_until(
+            partial(_released, path),
+            what=f"the removal of namespace {path.name}",
+            deadline_s=REMOVE_DEADLINE_S,
+            remedy="find the process that uses it, then run `culvert clean` again",
+        )
+    directory = run_directory(run_id)
+    for path in reversed(_mounts_below(directory)):
+        _unmount(path)
+    with suppress(FileNotFoundError):
+        shutil.rmtree(directory)
+
+
+class _Members:
+    """The processes in these namespaces and control groups, and those whose /run is a node's: they
+    may have left its network namespace."""
+
+    def __init__(self, run_id: str, names: Iterable[Path], groups: Sequence[Path]) -> None:
+        self._namespaces = {inode for path in names if (inode := _inode(path)) is not None}
+        self._groups = groups
+        # 99 1 0:26 /a/run /run rw,nosuid shared:1 - tmpfs culvert-ab12 rw,mode=700
+        self._node = re.compile(rf"^\S+ \S+ \S+ /[a-z0-9-]+/run /run .* culvert-{run_id} ", re.M)
+        self._views: dict[int | None, bool] = {}
+        """Whether /run is a node's, by mount namespace."""
+
+    def now(self) -> list[int]:
+        """All but this process."""
+        in_groups = cgroup.members(self._groups)
+        pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 (speed)
+        return [pid for pid in pids if pid != os.getpid() and self._has(pid, in_groups)]
+
+    def has(self, pid: int) -> bool:
+        return self._has(pid, cgroup.members(self._groups))
+
+    def _has(self, pid: int, in_groups: Set[int]) -> bool:
+        network = _inode(f"/proc/{pid}/ns/net")
+        if network is None:
+            return False  # gone, or a zombie
+        view = _inode(f"/proc/{pid}/ns/mnt")
+        if view not in self._views:
+            self._views[view] = self._is_on_a_node(pid)
+        return network in self._namespaces or pid in in_groups or self._views[view]
+
+    def _is_on_a_node(self, pid: int) -> bool:
+        with suppress(OSError):
+            return self._node.search(Path(f"/proc/{pid}/mountinfo").read_text()) is not None
+        return False
+
+
+def _end_processes(members: _Members) -> None:
     # A process may have started another one after the list was created.
-    while processes := [process for process in _processes({run_id}) if process.run_id == run_id]:
-        for process in processes:
-            remove(process)
-    for leftover in _things(run_id):
-        remove(leftover)
+    while found := members.now():
+        for pid in found:
+            _kill(pid, members.has)
 
 
-def _remove(leftover: Leftover) -> None:
-    path = Path(leftover.name)
-    match leftover.kind:
-        case LeftoverKind.PROCESS:
-            _kill(leftover)
-        case LeftoverKind.CGROUP:
-            cgroup.remove(path)
-        case LeftoverKind.NAMESPACE:
-            wait_until(
-                lambda: _released(path),
-                what=f"the removal of namespace {path.name}",
-                deadline_s=REMOVE_DEADLINE_S,
-                remedy="find the process that uses it, then run `culvert clean` again",
-            )
-        case LeftoverKind.MOUNT:
-            _unmount(path)
-        case LeftoverKind.DIRECTORY:
-            with suppress(FileNotFoundError):
-                shutil.rmtree(path)
-        case LeftoverKind.OWNER:
-            owner.release(leftover.run_id)
+def _inode(path: Path | str) -> int | None:
+    try:
+        return os.stat(path).st_ino  # noqa: PTH116 (speed)
+    except OSError:
+        return None
+
+
+def _kill(pid: int, belongs: Callable[[int], bool]) -> None:
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        # The id may have been reused before the descriptor was opened; afterwards it cannot be.
+        if not belongs(pid):
+            return
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        ended = select.poll()
+        ended.register(descriptor, select.POLLIN)
+        wait_until(
+            lambda: bool(ended.poll(0)),
+            what=f"the end of process {pid}",
+            deadline_s=KILL_DEADLINE_S,
+            remedy="it does not end after SIGKILL: see its state with ps",
+        )
+    finally:
+        os.close(descriptor)
 
 
 def _released(namespace: Path) -> bool:
@@ -157,89 +195,8 @@ def _unmount(path: Path) -> None:
             raise
 
 
-def _kill(process: Leftover) -> None:
-    try:
-        descriptor = os.pidfd_open(process.pid)
-    except ProcessLookupError:
-        return
-    try:
-        # The id may have been reused before the descriptor was opened; afterwards it cannot be.
-        if Binding.now().run_of(process.pid) != process.run_id:
-            return
-        with suppress(ProcessLookupError):
-            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-        wait_until(
-            lambda: not _runs(process.pid),
-            what=f"the end of process {process.name}",
-            deadline_s=KILL_DEADLINE_S,
-            remedy="it does not end after SIGKILL: see its state with ps",
-        )
-    finally:
-        os.close(descriptor)
-
-
-def _runs(pid: int) -> bool:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] not in "ZX"
-
-
-def _goes_on(run_id: str) -> bool:
-    found = owner.owner_of(run_id) or marked_owner(run_id)
-    return found is not None and found.alive()
-
-
-def _named_runs() -> set[str]:
-    """Runs that have a directory, an owner, a namespace or a control group."""
-    runs = set()
-    with suppress(OSError):
-        for entry in RUNS.iterdir():
-            name = entry.name.removesuffix(".owner")
-            if re.fullmatch(RUN_ID, name):
-                runs.add(name)
-    return runs | set(namespace_runs().values()) | set(group_runs().values())
-
-
-def _things(run_id: str) -> Iterator[Leftover]:
-    """All remains of a run except its processes, in the order of removal."""
-    for path, run in sorted(group_runs().items()):
-        if run == run_id:
-            yield Leftover(LeftoverKind.CGROUP, str(path), run_id)
-    for path, run in sorted(namespace_runs().items()):
-        if run == run_id:
-            yield Leftover(LeftoverKind.NAMESPACE, str(path), run_id)
-    directory = run_directory(run_id)
-    for path in reversed(_mounts_below(directory)):
-        yield Leftover(LeftoverKind.MOUNT, str(path), run_id)
-    if directory.exists():
-        yield Leftover(LeftoverKind.DIRECTORY, str(directory), run_id)
-    if owner_link(run_id).is_symlink():
-        yield Leftover(LeftoverKind.OWNER, str(owner_link(run_id)), run_id)
-
-
 def _mounts_below(directory: Path) -> list[Path]:
     """Mount points at or below the directory, in the order of mounting."""
     lines = Path("/proc/self/mountinfo").read_text().splitlines()
     points = (Path(line.split()[4]) for line in lines)
     return [point for point in points if point.is_relative_to(directory)]
-
-
-def _processes(runs: set[str] | None = None) -> Iterator[Leftover]:
-    binding = Binding.now(runs)
-    for pid in _pids():
-        run_id = binding.run_of(pid)
-        if run_id is not None and pid != os.getpid() and _runs(pid):
-            yield Leftover(LeftoverKind.PROCESS, f"{pid} {_program(pid)}", run_id)
-
-
-def _pids() -> Iterable[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 (speed)
-
-
-def _program(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return "?"

@@ -18,8 +18,7 @@ from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
 from culvert.errors import DeadlineExceeded, LabError
-from culvert.labs.namespace import named, owner, syscalls
-from culvert.labs.namespace.mark import Mark
+from culvert.labs.namespace import syscalls
 from culvert.labs.namespace.places import namespace_path
 
 T = TypeVar("T")
@@ -51,8 +50,6 @@ class NamespaceThread:
 
     def __init__(self, run_id: str, node: str) -> None:
         self.path = namespace_path(run_id, node)
-        self._run_id = run_id
-        self._node = node
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         # A daemon, so that a lab that is still open can be closed while Python exits.
         self._thread = threading.Thread(target=self._serve, name=self.path.name, daemon=True)
@@ -121,18 +118,9 @@ class NamespaceThread:
 
     def _enter(self) -> None:
         syscalls.unshare_network()
-        named.record(self._run_id, self._node)
-        try:
-            self.path.touch(mode=0o444, exist_ok=False)
-        except FileExistsError:
-            named.forget(self._run_id, self._node)
-            raise
+        self.path.touch(mode=0o444, exist_ok=False)
         syscalls.mount("/proc/thread-self/ns/net", self.path, "", syscalls.MS_BIND)
         self._netlink = IPRoute()
-        inode = self.path.stat().st_ino
-        mark = Mark(self._run_id, self._node, owner.this_process(), inode)
-        with netlink_errors(f"the alias of the loopback in {self.path.name}"):
-            mark.put(self._netlink)
 
     def _late(self) -> DeadlineExceeded:
         return DeadlineExceeded(

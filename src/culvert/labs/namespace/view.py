@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from culvert.labs.namespace import syscalls
+from culvert.privilege import machine_proc
 
 RESOLV_CONF = Path("/etc/resolv.conf")
 
@@ -31,6 +32,8 @@ class NodeView:
         run = self.directory / "run"
         for made in (run, run / "lock", run / "wireguard", self.directory / "logs"):
             made.mkdir(mode=0o755)
+        if machine_proc().is_relative_to("/run"):
+            self.file(str(machine_proc())).mkdir()
         # The node's directory must have the same path in the node's view: configuration files name
         # each other by absolute paths.
         self._own_directory_inside().mkdir(parents=True)
@@ -61,6 +64,8 @@ class NodeView:
         target = RESOLV_CONF.resolve()
         if target.exists() and not target.is_relative_to("/run"):
             binds.append((self.file(str(RESOLV_CONF)), target))
+        if machine_proc().is_relative_to("/run"):  # the probe reads the kernel's threads there
+            binds.append((machine_proc(), machine_proc()))
         return (*binds, (self.directory, self.directory))
 
     def file(self, path: str) -> Path:

@@ -18,8 +18,9 @@ from culvert.labs.link.netem import connect as netem
 from culvert.labs.link.wire.cable import Wire
 from culvert.labs.link.wire.end import WireEnd
 from culvert.labs.link.wire.program import WireProgram
-from culvert.labs.namespace import cleanup, owner, syscalls, sysctls
+from culvert.labs.namespace import cleanup, syscalls, sysctls
 from culvert.labs.namespace import interfaces as links
+from culvert.labs.namespace.claim import Claim, claim
 from culvert.labs.namespace.names import prepare_names
 from culvert.labs.namespace.places import run_directory
 from culvert.labs.netns import public_side
@@ -69,7 +70,7 @@ class NetnsLab(Lab):
         self.wires: list[Wire] = []
         """The running wires in the order of cables; empty for other kinds of links."""
         self._interrupts: Mapping[Path, str] = {}
-        self._claimed = False
+        self._claim: Claim | None = None
 
     @property
     def nodes(self) -> Mapping[str, NetnsNode]:
@@ -144,10 +145,10 @@ class NetnsLab(Lab):
     def open(self) -> None:
         """Create nodes and links; after an error, or Ctrl-C, nothing remains."""
         _require_root()
-        self._remove_dead_namesake()
         try:
             with deferred():
-                self._claim()
+                self._claim = claim(self.run_id)
+                atexit.register(self.close)
             self._make()
         except OSError as error:
             self.close()
@@ -158,14 +159,9 @@ class NetnsLab(Lab):
 
     def close(self) -> None:
         """Stop every process on the nodes, remove nodes, links and directories. Idempotent."""
-        if self._claimed:
+        if self._claim is not None:
             with deferred():
-                self._close()
-
-    def _claim(self) -> None:
-        owner.claim(self.run_id)
-        self._claimed = True
-        atexit.register(self.close)
+                self._close(self._claim)
 
     def _make(self) -> None:
         if self.spec.processors.interrupts:
@@ -233,20 +229,16 @@ class NetnsLab(Lab):
         mac = mac_of(attachment.address)
         return veth.CableEnd(namespace, attachment.device, attachment.address, mac, attachment.ipv6)
 
-    def _close(self) -> None:
+    def _close(self, claim: Claim) -> None:
         atexit.unregister(self.close)
         self._wire_program.stop()
         self.wires.clear()
         for node in self._nodes.values():
             node.close()
         cleanup.remove_run(self.run_id)
+        claim.release()
         affinity.restore(self._interrupts)
-        self._claimed = False
-
-    def _remove_dead_namesake(self) -> None:
-        for leftover in cleanup.find_leftovers():
-            if leftover.run_id == self.run_id:
-                cleanup.remove(leftover)
+        self._claim = None
 
 
 def _require_root() -> None:

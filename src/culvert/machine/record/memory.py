@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from culvert.machine.tree import Tree, chosen
+from culvert.privilege import machine_proc
 
 HYPERVISORS = {
     "QEMU": "kvm or qemu",
@@ -146,10 +147,9 @@ def parse_loadavg(
 
 
 def _runs(tree: Tree, program: str) -> bool:
+    proc = str(machine_proc())
     return any(
-        tree.text(f"/proc/{name}/comm") == program
-        for name in tree.names("/proc")
-        if _is_number(name)
+        tree.text(f"{proc}/{name}/comm") == program for name in tree.names(proc) if _is_number(name)
     )
 
 

@@ -34,6 +34,7 @@ def make(name: str) -> list[str]:
     (unified,) = second
     _require(set((unified.path / "cgroup.subtree_control").read_text().split()))
     (unified.path / name).mkdir(exist_ok=True)
+    cgroup.hold(unified.path / name)
     return [f"unified:{unified.path}"]
 
 
@@ -46,6 +47,7 @@ def remove(name: str) -> None:
 def _make_first(hierarchy: MountedHierarchy, name: str) -> None:
     group = hierarchy.path / name
     group.mkdir(exist_ok=True)
+    cgroup.hold(group)
     for file in _COPIED:
         if (group / file).exists():
             (group / file).write_text((hierarchy.path / file).read_text())

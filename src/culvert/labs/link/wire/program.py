@@ -15,7 +15,6 @@ from typing import Any
 
 from culvert import tools
 from culvert.errors import DeadlineExceeded, LabError, NotPossible, UsageError
-from culvert.labs.namespace import owner
 from culvert.labs.namespace.launch import Started
 from culvert.labs.namespace.places import RUN_VARIABLE, run_directory
 from culvert.labs.namespace.process import LocalProcess
@@ -60,7 +59,6 @@ class WireProgram:
                 cwd="/",
                 start_new_session=True,
             )
-        owner.record(self._run_id, "wire", popen.pid)
         self._process = LocalProcess("culvert-wire", Started(popen, time.monotonic_ns()), log)
         self._answer("ready", START_DEADLINE_S)
 
