@@ -102,10 +102,15 @@ class Topology:
         """Whether a path's source sends everything through its tunnel: there is a public host."""
         return bool(self.of_role(Role.PUBLIC))
 
-    @property
+    @cached_property
     def members(self) -> tuple[NodeSpec, ...]:
         """Nodes at a tunnel's end, in order."""
         return tuple(node for node in self.nodes if node.role in MEMBERS)
+
+    @cached_property
+    def member_numbers(self) -> dict[str, int]:
+        """The place of each member among them, from 0, by name."""
+        return {node.name: number for number, node in enumerate(self.members)}
 
     def networks_of(self, node: str) -> tuple[Network, ...]:
         """Networks of a node; the first is its underlay."""

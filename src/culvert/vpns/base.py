@@ -191,18 +191,17 @@ class Vpn(ABC):
 
     def inner(self, node: Node) -> IPv4Interface:
         """The node's address inside the VPN, from its position among the members."""
-        names = [member.name for member in self.lab.members]
+        numbers = self.lab.spec.topology.member_numbers
         network = self.lab.tunnels
-        prefix = _SMALL if len(names) <= _MOST_IN_SMALL else network.prefixlen
-        return IPv4Interface(f"{network[names.index(node.name) + 1]}/{prefix}")
+        prefix = _SMALL if len(numbers) <= _MOST_IN_SMALL else network.prefixlen
+        return IPv4Interface(f"{network[numbers[node.name] + 1]}/{prefix}")
 
     def inner_ipv6(self, node: Node) -> IPv6Interface | None:
         """The IPv6 address that a driver gives the node beside ``inner``, where the lab requests
         such: from its position too. A driver whose VPN can have none does not call it."""
         if not self.lab.spec.members_have_ipv6:
             return None
-        names = [member.name for member in self.lab.members]
-        address = TUNNELS_IPV6[names.index(node.name) + 1]
+        address = TUNNELS_IPV6[self.lab.spec.topology.member_numbers[node.name] + 1]
         return IPv6Interface((address, TUNNELS_IPV6.prefixlen))
 
     def traffic_address(self, node: Node) -> Address:
