@@ -108,9 +108,11 @@ _QUIET = {"WG_PROCESS_FOREGROUND": "1"}
 CURRENT = Program("wireguard-go", environment=_QUIET, but=_DISTRIBUTIONS)
 """The distribution's must not be used for it: it is five times slower."""
 _STAYS = ("--foreground", "--disable-drop-privileges")
+_NO_COLOUR = {"NO_COLOR": "1"}
 BORINGTUN = Program(
     "boringtun-cli",
     _STAYS,
+    _NO_COLOUR,
     offloads=False,
     changes_peers=False,
     reports_age=True,
@@ -119,6 +121,7 @@ BORINGTUN = Program(
 GOTATUN = Program(
     "gotatun",
     _STAYS,
+    _NO_COLOUR,
     offloads=False,
     padding=Padding.BEYOND_MTU,
     started="GotaTun started successfully",  # a query before can end it with a panic
