@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from culvert.vpns.wireguard.driver import _UNDERLAY_ROOM
+from culvert.vpns.wireguard.variants import UNDERLAY_ROOM
 
 from .tunnels import planned
 
@@ -27,7 +27,7 @@ TCP_HEADERS = 52
         (("strongswan/esp-chacha20poly1305+kernel",), ETHERNET_MTU, 1418, 1394),
         (("openvpn/aes-128-cbc", "openvpn/aes-256-cbc"), ETHERNET_MTU, 1375, 1351),
         (("openvpn/aes-128-gcm", "openvpn/aes-256-gcm"), ETHERNET_MTU, 1420, 1396),
-        (("wireguard/kernel", "wireguard/go"), ETHERNET_MTU - _UNDERLAY_ROOM, 1392, 1368),
+        (("wireguard/kernel", "wireguard/go"), ETHERNET_MTU - UNDERLAY_ROOM, 1392, 1368),
         (("none",), ETHERNET_MTU, 1472, 1448),
     ],
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import ClassVar
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -17,8 +18,11 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import load_pem_x509_certificate
 
 from culvert.vpns.authoring import (
+    DataCipher,
+    Host,
     Node,
     OuterPacket,
+    Process,
     TunProgram,
     Variant,
     endpoint,
@@ -30,6 +34,19 @@ _PORT = 55555
 _OVERHEAD = 20 + 8 + 50
 """Quincy itself counts 50 bytes for QUIC, the most: the header's length varies."""
 _LONG_HEADER = 0x80
+_BEGAN, _ENDED = "Created new session", "Removed last session"
+_BOTH = """\
+[protocol]
+mode = "{mode}"
+key_exchange = "{exchange}"
+{keys}
+[connection]
+mtu = {mtu}
+connection_timeout_s = 10
+keep_alive_interval_s = 4
+[log]
+level = "info"
+"""
 _SERVER = """\
 name = "{device}"
 interface_name = "{device}"
@@ -37,14 +54,6 @@ bind_address = "{address}"
 bind_port = {port}
 tunnel_network = "{inner}"
 users_file = "{folder}/users.toml"
-[protocol]
-mode = "{mode}"
-key_exchange = "{exchange}"
-{keys}
-[connection]
-mtu = {mtu}
-[log]
-level = "info"
 """
 _USERS = """\
 [users.culvert]
@@ -53,26 +62,19 @@ address_pool = ["{inner}/32"]
 """
 _CLIENT = """\
 connection_string = "{there}"
-[protocol]
-mode = "{mode}"
-key_exchange = "{exchange}"
-{keys}
-[connection]
-mtu = {mtu}
 [network]
 interface_name = "{device}"
-[log]
-level = "info"
 """
 
 
 def _variant(name: str, exchange: str, summary: str) -> Variant:
     facts = {
-        "cipher": "chosen by TLS: AES-128-GCM, AES-256-GCM or ChaCha20-Poly1305",
+        "cipher": "AES-256-GCM" if name != "noise" else "ChaCha20-Poly1305",
         "key exchange": exchange,
         "transport": f"QUIC, UDP {_PORT}",
     }
-    return Variant(name, summary, facts)
+    data = DataCipher.CHACHA20 if name == "noise" else DataCipher.AES
+    return Variant(name, summary, facts, cipher=data)
 
 
 class Quincy(TunProgram):
@@ -89,6 +91,8 @@ class Quincy(TunProgram):
     program = "quincy-client"
     server_program = "quincy-server"
     device, port = "quincy0", _PORT
+    up_deadline_s = 20.0
+    """A server keeps the address of a client that is gone for 10 s."""
 
     def most_members(self) -> int | None:
         return 2
@@ -100,8 +104,7 @@ class Quincy(TunProgram):
         of_server, of_client, identity = (
             self._certificates(source, target) if mode == "tls" else _key_pairs()
         )
-        common = {
-            "device": self.device,
+        both = {
             "mode": mode,
             "exchange": hybrid or "standard",
             "mtu": self.lab.spec.mtu - _OVERHEAD,
@@ -109,21 +112,41 @@ class Quincy(TunProgram):
         users = _USERS.format(inner=self.inner(source).ip, identity=identity)
         target.write("quincy/users.toml", users)
         server = _SERVER.format(
+            device=self.device,
             address=underlay_address(target),
             port=self.port,
             inner=self.inner(target),
             folder=target.directory / "quincy",
-            keys=of_server,
-            **common,
         )
-        target.write("quincy/config.toml", server, secret=True)
-        there = endpoint(underlay_address(target), self.port)
-        source.write(
-            "quincy/config.toml", _CLIENT.format(there=there, keys=of_client, **common), secret=True
+        client = _CLIENT.format(
+            there=endpoint(underlay_address(target), self.port), device=self.device
         )
+        for node, own, keys in ((target, server, of_server), (source, client, of_client)):
+            node.write("quincy/config.toml", own + _BOTH.format(keys=keys, **both), secret=True)
 
     def arguments(self, node: Node) -> Sequence[str]:
         return ["--config-path", str(node.directory / "quincy/config.toml")]
+
+    def start(self, node: Node) -> Process:
+        """A client is refused while the server has its last session."""
+        if node.name != self.target.name:
+            (server,) = self.processes[self.target.name]
+            what = f"node {self.target.name} ended the last session"
+            self.await_fact(lambda: _sessions(server) == 0, server, what)
+        return super().start(node)
+
+    def leave(self, node: Node) -> None:
+        """The target starts anew, with no session: a client that ends does not say so."""
+        super().leave(node)
+        if node.name != self.target.name and self.processes[self.target.name]:
+            self._stop_processes(self.target)
+            self.listen(self.target)
+
+    def version(self, host: Host) -> str:
+        """From the directory of its build: it prints none."""
+        path = host.run(["readlink", "-f", self._require(host, self.program)], check=False).stdout
+        numbers = [part for part in PurePath(path.strip()).parts if part[:1].isdigit()]
+        return numbers[0] if numbers else "unknown"
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         """Packets with QUIC's long header (RFC 9000, section 17.2)."""
@@ -149,6 +172,12 @@ class Quincy(TunProgram):
         der = load_pem_x509_certificate(issued.certificate).public_bytes(Encoding.DER)
         fingerprint = f'authorized_certs = ["sha256:{hashlib.sha256(der).hexdigest()}"]'
         return lines[0], f'{lines[1]}\ntrusted_certificate_paths = ["{trusted}"]', fingerprint
+
+
+def _sessions(server: Process) -> int:
+    """Those that its log has not ended."""
+    log = server.log_text()
+    return log.count(_BEGAN) - log.count(_ENDED)
 
 
 def _key_pairs() -> tuple[str, str, str]:

@@ -158,6 +158,7 @@ def test_a_quota_is_refused_where_the_kernel_does_the_work() -> None:
     class InKernel:
         id = "x/kernel"
         variant = Variant("kernel", "in the kernel", {})
+        chosen = frozenset[str]()
         data_path = DataPath.KERNEL
 
     class Slow:

@@ -46,7 +46,9 @@ class Recorded:
     @classmethod
     def read(cls, path: Path) -> Self:
         """Raises UsageError that names the file, and the line."""
-        found: Self = _known(cls._read, path, _stamp(path))
+        found: Self | UsageError = _known(cls._read, path, _stamp(path))
+        if isinstance(found, UsageError):
+            raise found
         return found
 
     @classmethod
@@ -166,10 +168,13 @@ def _stamp(path: Path) -> Stamp | None:
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def _known(read: Callable[[Path], _Found], path: Path, stamp: Stamp | None) -> _Found:
-    """What was read of the file in that state."""
+def _known(read: Callable[[Path], _Found], path: Path, stamp: Stamp | None) -> _Found | UsageError:
+    """What was read of the file in that state, or why it could not be."""
     del stamp
-    return read(path)
+    try:
+        return read(path)
+    except UsageError as error:
+        return error
 
 
 def _digest(content: bytes) -> str:

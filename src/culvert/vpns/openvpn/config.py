@@ -14,6 +14,10 @@ from culvert.vpns.authoring import DataCipher
 from culvert.vpns.openvpn.settings import DEFAULTS, Settings
 
 DEVICE = "tun0"
+KILL_SWITCH = (
+    "persist-tun, and a rule of nftables as block-outside-dns is one of Windows: what is neither "
+    "by the device nor to the server's port is rejected"
+)
 PORT = 1194
 PING_S = 2
 PING_RESTART_S = 10

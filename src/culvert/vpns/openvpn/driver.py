@@ -31,7 +31,7 @@ from culvert.vpns.openvpn import files
 from culvert.vpns.openvpn import packet as wire
 from culvert.vpns.openvpn import program as openvpn_program
 from culvert.vpns.openvpn.choice import OPTIONS, RENEG, VARIANTS, Choice
-from culvert.vpns.openvpn.config import DEVICE, PORT, Transport
+from culvert.vpns.openvpn.config import DEVICE, KILL_SWITCH, PORT, Transport
 from culvert.vpns.openvpn.up import Arrival, await_next_second
 from culvert.vpns.parts import kill_switch
 
@@ -45,10 +45,7 @@ class OpenVpn(TunDevice, TunnelVpn):
     role = "openvpn"
     capabilities = frozenset({Capability.NET_ADMIN})
     device, port, kernel_kind = DEVICE, PORT, "ovpn"  # in tree ovpn, out of tree ovpn-dco
-    kill_switch = (
-        "persist-tun, and a rule of nftables as block-outside-dns is one of Windows: what is "
-        "neither by the device nor to the server's port is rejected"
-    )
+    kill_switch = KILL_SWITCH
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
@@ -59,13 +56,10 @@ class OpenVpn(TunDevice, TunnelVpn):
         # The server counts data channels of the kernel of all clients together.
         self.reaches_together = not self.choice.offloaded
 
-    # -- requirements ------------------------------------------------------------------------------
-
     def missing(self, host: Host) -> list[Missing]:
         return list(openvpn_program.missing_parts(host, self.choice))
 
     def version(self, host: Host) -> str:
-        """Versions of OpenVPN, the package, the TLS library, and the kernel if it encrypts."""
         program = openvpn_program.version(host, self._program(host))
         return f"{program}, Linux {host.kernel_release}" if self.choice.offloaded else program
 
@@ -75,29 +69,20 @@ class OpenVpn(TunDevice, TunnelVpn):
     def _program(self, host: Host) -> str:
         return openvpn_program.require(self.id, host, offloaded=self.choice.offloaded)
 
-    # -- the life of a tunnel ----------------------------------------------------------------------
-
     def configure(self) -> None:
-        """Keys and a configuration file for each node."""
         for part in self.missing(self.target):
             raise NotPossible(self.id, f"{part.what} is missing", part.remedy)
         dialect = openvpn_program.dialect(self.target, self._program(self.target))
         files.write_all(self, self.choice, dialect, self.device, self.port)
-        if self.choice.kill_switch:
-            server = f"ip daddr {underlay_address(self.target)}"
-            own = [f"{server} {self.choice.transport} dport {self.port}"]
-            for source in self.sources:
-                kill_switch.load(self.id, source, self.device, own)
+        server = f"ip daddr {underlay_address(self.target)}"
+        own = f"{server} {self.choice.transport} dport {self.port}"
+        kill_switch.load(self, self.sources, self.device, [own])
 
     def stop(self, lab: Lab) -> None:
-        """Its kill switch ends with it."""
         super().stop(lab)
-        if self._lab is not None and self.choice.kill_switch:
-            for source in self.sources:
-                kill_switch.remove(self.id, source)
+        kill_switch.remove(self, lab)
 
     def listen(self, target: Node) -> None:
-        """Start the server; ready when it reports so."""
         process = self._start(target)
         if self.choice.static_key:
             self._arrival.listens(target, process)
@@ -155,7 +140,6 @@ class OpenVpn(TunDevice, TunnelVpn):
         self._arrival.held(source, process)
 
     def resume(self, path: Path) -> None:
-        """Release the client's hold; up when it reports that it is connected."""
         source = self.source_of(path)
         (process,) = self.processes[source.name]
         before = self._arrival.data_channels(process)
@@ -192,17 +176,14 @@ class OpenVpn(TunDevice, TunnelVpn):
 
     @property
     def data_path(self) -> DataPath:
-        """The kernel for dco-..., else user space."""
         return DataPath.KERNEL if self.choice.offloaded else DataPath.USER
 
     @property
     def messages(self) -> tuple[OuterMessage, ...]:
-        """Over UDP."""
         return wire.messages(static_key=self.choice.static_key)
 
     @property
     def outer_flow(self) -> OuterFlow | None:
-        """UDP or TCP with the server's port at one end."""
         if self.choice.transport is Transport.TCP:
             return OuterFlow(wire.TCP, frozenset({self.port}))
         return super().outer_flow

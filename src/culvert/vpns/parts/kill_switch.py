@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from culvert.errors import NotPossible
+from culvert.labs.base import Lab
 from culvert.labs.node import Node
+from culvert.vpns.base import Vpn
 
 OPTION = "killswitch"
 HELP = "a kill switch: nothing leaves beside the tunnel, also while it is down (topology public)"
@@ -17,9 +19,23 @@ _TABLE = "culvert_killswitch"
 _NEIGHBOURS = "nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert, mld2-listener-report"
 
 
-def load(vpn: str, client: Node, device: str, own: Sequence[str]) -> None:
-    """Refuse what the client sends, but to itself, by the device ``device`` or to neighbours, and
-    what ``own`` matches: the VPN's packets, in nft's language. Raises NotPossible without nft."""
+def load(vpn: Vpn, clients: Sequence[Node], device: str, own: Sequence[str]) -> None:
+    """With the option, refuse what a client sends, but to itself, by the device ``device`` or to
+    neighbours, and what ``own`` matches: the VPN's packets, in nft's language. Raises NotPossible
+    without nft."""
+    if OPTION in vpn.chosen:
+        for client in clients:
+            _apply(vpn.id, client, _rules(device, own))
+
+
+def remove(vpn: Vpn, lab: Lab) -> None:
+    """Remove the rules of all members; no error if there are none."""
+    if OPTION in vpn.chosen:
+        for member in lab.members:
+            _apply(vpn.id, member, f"table inet {_TABLE} {{ }}\ndelete table inet {_TABLE}\n")
+
+
+def _rules(device: str, own: Sequence[str]) -> str:
     accepted = [
         'oifname "lo"',
         f'oifname "{device}"',
@@ -27,18 +43,11 @@ def load(vpn: str, client: Node, device: str, own: Sequence[str]) -> None:
         *own,
     ]
     lines = "".join(f"    {match} accept\n" for match in accepted)
-    _apply(
-        vpn,
-        client,
+    return (
         f"table inet {_TABLE} {{\n  chain output {{\n"
         f"    type filter hook output priority filter; policy drop;\n{lines}"
-        "    counter reject\n  }\n}\n",
+        "    counter reject\n  }\n}\n"
     )
-
-
-def remove(vpn: str, client: Node) -> None:
-    """Remove the rules; no error if there are none."""
-    _apply(vpn, client, f"table inet {_TABLE} {{ }}\ndelete table inet {_TABLE}\n")
 
 
 def _apply(vpn: str, client: Node, rules: str) -> None:

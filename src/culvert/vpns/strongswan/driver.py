@@ -85,7 +85,6 @@ class StrongSwan(TunnelVpn):
     # -- the life of a tunnel ----------------------------------------------------------------------
 
     def configure(self) -> None:
-        """The daemon's configuration, connections, and keys for each node."""
         for part in self.missing(self.target):
             raise NotPossible(self.id, f"{part.what} is missing", part.remedy)
         if self.carriage.transport:
@@ -95,12 +94,9 @@ class StrongSwan(TunnelVpn):
                 self.id, "is no default route in the kernel here", f"leave +{known.KERNEL} out"
             )
         files.write_all(self, self.choice)
-        if kill_switch.OPTION in self.chosen:
-            for source in self.sources:
-                kill_switch.load(self.id, source, DEVICE, [f"meta mark {MARK:#x}"])
+        kill_switch.load(self, self.sources, DEVICE, [f"meta mark {MARK:#x}"])
 
     def listen(self, target: Node) -> None:
-        """Start the responder; ready when it has loaded its connections."""
         self._start(target)
 
     def connect(self, source: Node) -> None:
@@ -109,7 +105,6 @@ class StrongSwan(TunnelVpn):
         self._initiate(source)
 
     def resume(self, path: Path) -> None:
-        """Have the running charon initiate."""
         self._initiate(self.source_of(path))
 
     def _initiate(self, source: Node) -> None:
@@ -142,9 +137,7 @@ class StrongSwan(TunnelVpn):
         """Stop all charons; their devices, associations, policies and routes are removed with
         them."""
         super().stop(lab)
-        if self._lab is not None and kill_switch.OPTION in self.chosen:
-            for source in self.sources:
-                kill_switch.remove(self.id, source)
+        kill_switch.remove(self, lab)
         if self.in_kernel and self._lab is not None:
             for node in (*self.sources, self.target):
                 ipsec_inner.release(self.carriage, node, self.inner(node))
@@ -198,7 +191,6 @@ class StrongSwan(TunnelVpn):
 
     @property
     def outer_flow(self) -> OuterFlow | None:
-        """ESP in UDP, or ESP or AH, with IKE."""
         return self.carriage.outer_flow(ipsec.IKE) if self.in_kernel else ipsec.IKE
 
     def outer_length(self, inner_length: int) -> int | None:

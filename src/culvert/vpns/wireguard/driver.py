@@ -27,11 +27,6 @@ from culvert.vpns.wireguard.keys import Keys
 from culvert.vpns.wireguard.peers import Peers
 from culvert.vpns.wireguard.variants import KERNEL, MARK, NO_OFFLOADS, PROGRAMS, PSK
 
-_UNDERLAY_ROOM = 80
-"""Bytes that wg-quick reserves for the outer headers (those of IPv6, so that any underlay fits)."""
-_SEGMENTATION = ("tso", "gso", "tx-udp-segmentation")
-"""If off, the kernel passes single packets to the program, which sends them one by one."""
-
 
 class WireGuard(Peers):
     """The target listens on a fixed port; each source connects from a random one.
@@ -95,12 +90,9 @@ class WireGuard(Peers):
         for name in names:
             node = self.lab.nodes[name]
             node.write("wireguard/private.key", self._keys.text(name), secret=True)
-        if kill_switch.OPTION in self.chosen:
-            for source in self.sources:
-                kill_switch.load(self.id, source, self.device, default_route.OWN)
+        kill_switch.load(self, self.sources, self.device, default_route.OWN)
 
     def join(self, member: Node) -> None:
-        """A target of a path listens; other members start when they connect."""
         if any(path.target == member.name for path in self.paths):
             self.listen(member)
 
@@ -142,18 +134,16 @@ class WireGuard(Peers):
         self._await_handshake(source, target)
 
     def stop(self, lab: Lab) -> None:
-        """A hub stops forwarding, too."""
         super().stop(lab)
         self._forwarding.restore()
         if self._lab is not None and self._leads:
             for source in self.sources:
                 default_route.clear(source)
-                if kill_switch.OPTION in self.chosen:
-                    kill_switch.remove(self.id, source)
+        kill_switch.remove(self, lab)
 
     def set_up_device(self, node: Node) -> None:
         if NO_OFFLOADS in self.chosen:
-            off = [word for feature in _SEGMENTATION for word in (feature, "off")]
+            off = [word for feature in known.SEGMENTATION for word in (feature, "off")]
             node.run(["ethtool", "-K", self.device, *off])
         super().set_up_device(node)
 
@@ -200,12 +190,10 @@ class WireGuard(Peers):
     @property
     def inner_mtu(self) -> int:
         """As wg-quick's, which reserves room for the outer headers of IPv6."""
-        return self.lab.spec.mtu - _UNDERLAY_ROOM
+        return self.lab.spec.mtu - known.UNDERLAY_ROOM
 
     def outer_length(self, inner_length: int) -> int | None:
-        """With the padding of its program."""
         return wire.outer_length(inner_length, self.inner_mtu, self._wireguard.padding)
 
     def is_handshake(self, packet: OuterPacket) -> bool:
-        """Initiation, response and cookie reply."""
         return wire.is_handshake(packet)

@@ -17,6 +17,10 @@ NO_OFFLOADS: Final = "nogso"
 PSK: Final = "psk"
 MARK: Final = PORT
 """Of its own packets, and the number of the routing table of a full tunnel, as with wg-quick."""
+UNDERLAY_ROOM = 80
+"""Bytes that wg-quick reserves for the outer headers (those of IPv6, so that any underlay fits)."""
+SEGMENTATION = ("tso", "gso", "tx-udp-segmentation")
+"""If off, the kernel passes single packets to the program, which sends them one by one."""
 
 _FACTS = {
     "cipher": "ChaCha20-Poly1305",
