@@ -79,7 +79,7 @@ def test_wrong_use_is_2_and_says_how_to_get_help(say: Cli, words: tuple[str, ...
         (("up", "wireguard"), "wireguard/go"),
         (("up", "wireguard/goo"), "did you mean go"),
         (("up", "openvpn/aes-256-gcm+tpc"), "did you mean tcp"),
-        (("up", "none", "--topology", "ring"), "use pair, routed, star:5 or mesh:3"),
+        (("up", "none", "--topology", "ring"), "use pair, routed, star:5, mesh:3 or public"),
         (("run", "quikc"), 'did you mean "quick"'),
         (("run", "nosuch.toml"), "the file does not exist"),
         (("run", ""), "its name is empty"),

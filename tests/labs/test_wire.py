@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from culvert.errors import LabError, UsageError
+from culvert.errors import LabError
 from culvert.labs.link.wire.cable import Wire
 from culvert.labs.link.wire.counts import Counts, Statistics
 from culvert.labs.namespace.process import LocalProcess
@@ -178,7 +178,7 @@ def test_conditions_change_while_it_runs(lab: LabFactory) -> None:
     assert flood(pair, 10).lost_packets == 10
     pair.wires[0].change(OneWay())
     assert flood(pair, 10).lost_packets == 10
-    with pytest.raises(UsageError):
+    with pytest.raises(LabError, match="2 is no probability"):
         pair.wires[0].change(OneWay(loss=2.0))
     assert flood(pair, 1).delivered_packets == 21
 

@@ -20,10 +20,10 @@ _NEIGHBOURS = "nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert, mld2-
 
 
 def load(vpn: Vpn, clients: Sequence[Node], device: str, own: Sequence[str]) -> None:
-    """With the option, refuse what a client sends, but to itself, by the device ``device`` or to
-    neighbours, and what ``own`` matches: the VPN's packets, in nft's language. Raises NotPossible
-    without nft."""
-    if OPTION in vpn.chosen:
+    """With the option, and where the tunnel is the default route, refuse what a client sends, but
+    to itself, by the device ``device`` or to neighbours, and what ``own`` matches: the VPN's
+    packets, in nft's language. Raises NotPossible without nft."""
+    if OPTION in vpn.chosen and vpn.lab.spec.topology.full_tunnel:
         for client in clients:
             _apply(vpn.id, client, _rules(device, own))
 
