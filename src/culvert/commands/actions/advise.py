@@ -56,7 +56,7 @@ def show_advice(runs: Sequence[Path], rate: str, clients: int, *, as_json: bool)
 
 
 def _load(one: Advice) -> str:
-    given = json.loads(one.load)
+    given = {key: value for key, value in json.loads(one.load).items() if value is not None}
     return "".join(f", {key} {given[key]}" for key in sorted(SHOWN & given.keys()))
 
 
