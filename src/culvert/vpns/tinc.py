@@ -71,6 +71,7 @@ class Tinc(TunProgram):
     program = "tincd"
     configures_device = False
     forwards = True
+    no_initiation = "its first packets go over TCP until both ends have each other's key for UDP"
     device, port = "tinc0", _PORT
 
     def configure(self) -> None:
