@@ -23,10 +23,10 @@ from culvert.vpns.authoring import (
     TunProgram,
     Variant,
     endpoint,
-    listens,
     underlay_address,
 )
 from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
+from culvert.vpns.parts.server import start_together
 
 _PORT = 443
 _APPLICATION_DATA = 23
@@ -34,8 +34,6 @@ _RECORDS = range(20, 25)
 """Content types of TLS and DTLS (RFC 8446, appendix B.1)."""
 _DTLS_OVERHEAD = 20 + 8 + 13 + 8 + 1 + 16
 _ESTABLISHED = "Established DTLS connection"
-_TOGETHER = ("unshare", "--pid", "--fork", "--kill-child")
-"""Its workers are processes of sessions of their own: in a PID namespace they end with it."""
 _SERVER = """\
 auth = "certificate"
 listen-host = {address}
@@ -134,11 +132,9 @@ class Ocserv(TunProgram):
 
     def listen(self, target: Node) -> None:
         """Start ocserv; a device exists from a login on."""
-        argv = [*_TOGETHER, self._require(target, "ocserv"), "--foreground", "--config"]
+        argv = [self._require(target, "ocserv"), "--foreground", "--config"]
         config = str(target.directory / "ocserv/config")
-        process = self.start_process(target, [*argv, config], "ocserv")
-        what = f"node {target.name} listened at TCP port {self.port}"
-        self.await_fact(lambda: listens(target, process.pid, self.port), process, what)
+        start_together(self, target, [*argv, config], "ocserv", self.port)
 
     def start(self, node: Node) -> Process:
         """Start openconnect; data goes by DTLS once its log has it."""

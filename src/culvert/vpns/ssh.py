@@ -28,15 +28,13 @@ from culvert.vpns.authoring import (
     Process,
     TunProgram,
     Variant,
-    listens,
     package_version,
     underlay_address,
 )
+from culvert.vpns.parts.server import start_together
 
 _SERVER = "sshd"
 _PACKAGE = "openssh-server"
-_TOGETHER = ("unshare", "--pid", "--fork", "--kill-child")
-"""Each login has a process in a session of its own: in a PID namespace they end with sshd."""
 _KNOWN_AS = "culvert-target"
 _BANNER = b"SSH-2.0-"
 _KEY_EXCHANGE = frozenset({20, 21, 30, 31})
@@ -135,9 +133,7 @@ class Ssh(TunProgram):
         target.run(["mkdir", "-p", "/run/sshd"])
         argv = [self._require(target, _SERVER), "-D", "-e", "-f"]
         config = str(target.directory / "ssh/config")
-        process = self.start_process(target, [*_TOGETHER, *argv, config], _SERVER)
-        what = f"node {target.name} listened at TCP port {self.port}"
-        self.await_fact(lambda: listens(target, process.pid, self.port), process, what)
+        start_together(self, target, [*argv, config], _SERVER, self.port)
 
     def start(self, node: Node) -> Process:
         """Start ssh; both ends have a device when it has logged in. That of an earlier login goes

@@ -27,9 +27,9 @@ from culvert.vpns.authoring import (
     OuterPacket,
     TunProgram,
     Variant,
-    listens,
     underlay_address,
 )
+from culvert.vpns.parts.server import await_listening
 
 _PORT = 655
 _BLOCK = 16
@@ -107,8 +107,7 @@ class Tinc(TunProgram):
 
     def listen(self, target: Node) -> None:
         process = self.start(target)
-        what = f"node {target.name} listened at TCP port {self.port}"
-        self.await_fact(lambda: listens(target, process.pid, self.port), process, what)
+        await_listening(self, target, process, self.port)
 
     def leave(self, node: Node) -> None:
         super().leave(node)
