@@ -263,20 +263,21 @@ impl<'a> Streams<'a> {
         })
     }
 
-    /// Until a request to end.
+    /// Until a request to end, and then what was acknowledged and is still in the sockets' queues.
     pub fn read(&mut self, context: &Context) -> Result<(), Failure> {
         let deadline_ns = clock::monotonic_ns() + self.parameters.duration_max_s.ns();
-        while !context.stop.requested() {
+        loop {
+            let stopped = context.stop.requested();
             let left_ns = deadline_ns.saturating_sub(clock::monotonic_ns());
-            if left_ns == 0 {
-                break;
+            let ready = self.waiting.ready(if stopped { 0 } else { left_ns });
+            if left_ns == 0 || (stopped && ready.is_empty()) {
+                return Ok(());
             }
-            for key in self.waiting.ready(left_ns) {
+            for key in ready {
                 let state = std::mem::replace(&mut self.members[key], State::Closed);
                 self.members[key] = self.advance(key, state)?;
             }
         }
-        Ok(())
     }
 
     fn advance(&mut self, key: usize, state: State) -> Result<State, Failure> {
