@@ -10,7 +10,8 @@ from rich.console import Console
 from culvert.report.charts import figures
 from culvert.report.model import Data
 from culvert.report.terminal.summary import summary_of
-from culvert.report.views.leaks import LeakCell, LeakMatrix, Tightness, leak_matrices
+from culvert.report.views.leaks import Tightness, leak_matrices
+from culvert.report.views.matrix import Cell, Matrix
 
 from .conftest import page_of
 from .leak_run import leak_run
@@ -23,43 +24,43 @@ def data() -> Data:
 
 
 @pytest.fixture(scope="module")
-def matrix(data: Data) -> LeakMatrix:
+def matrix(data: Data) -> Matrix[Tightness]:
     (found,) = leak_matrices(data)
     return found
 
 
-def cell(found: LeakMatrix, vpn: str, phase: str) -> LeakCell:
-    made = found.rows[found.vpns.index(vpn)][found.phases.index(phase)]
+def cell(found: Matrix[Tightness], vpn: str, phase: str) -> Cell[Tightness]:
+    made = found.rows[found.heads.index(vpn)][found.columns.index(phase)]
     assert made is not None
     return made
 
 
-def test_rows_are_vpns_and_columns_phases_in_order(matrix: LeakMatrix) -> None:
-    assert matrix.phases == ("run", "kill", "suspend")
-    assert matrix.vpns == ("tunnel", "tunnel+killswitch", "none")
+def test_rows_are_vpns_and_columns_phases_in_order(matrix: Matrix[Tightness]) -> None:
+    assert matrix.columns == ("run", "kill", "suspend")
+    assert matrix.heads == ("tunnel", "tunnel+killswitch", "none")
     assert matrix.sentence == (
         "nothing 3, leaks 2, unsupported 3, no result 1 of 9 pairs of VPN and phase"
     )
 
 
-def test_the_worst_trial_counts(matrix: LeakMatrix) -> None:
+def test_the_worst_trial_counts(matrix: Matrix[Tightness]) -> None:
     found = cell(matrix, "tunnel", "kill")
-    assert (found.tightness, found.head) == (Tightness.LEAKS, "32 packets")
+    assert (found.outcome, found.head) == (Tightness.LEAKS, "32 packets")
     assert found.lines == ("dns 2, ipv6 30", "2.5 ms to 1.2 s")
 
 
-def test_nothing_says_of_how_many(matrix: LeakMatrix) -> None:
+def test_nothing_says_of_how_many(matrix: Matrix[Tightness]) -> None:
     found = cell(matrix, "tunnel+killswitch", "kill")
-    assert found.tightness is Tightness.NOTHING
+    assert found.outcome is Tightness.NOTHING
     assert found.note == "0 packets leaked in 2 trials, of at least 50 messages"
 
 
-def test_what_was_not_measured_has_its_reason(matrix: LeakMatrix) -> None:
-    assert cell(matrix, "none", "kill") == LeakCell(
+def test_what_was_not_measured_has_its_reason(matrix: Matrix[Tightness]) -> None:
+    assert cell(matrix, "none", "kill") == Cell(
         Tightness.UNSUPPORTED, "unsupported", (), "none: it has no kill"
     )
     failed = cell(matrix, "tunnel", "suspend")
-    assert (failed.tightness, failed.lines) == (Tightness.NO_RESULT, ("failed",))
+    assert (failed.outcome, failed.lines) == (Tightness.NO_RESULT, ("failed",))
 
 
 def test_the_page_and_the_terminal_have_it(data: Data) -> None:

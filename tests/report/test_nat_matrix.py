@@ -9,9 +9,10 @@ from rich.console import Console
 
 from culvert.report.charts import figures
 from culvert.report.model import Data
-from culvert.report.terminal.nat_matrix import nat_text
+from culvert.report.terminal.matrix import nat_text
 from culvert.report.terminal.summary import summary_of
-from culvert.report.views.nat_matrix import MatrixCell, NatMatrix, Way, nat_matrices
+from culvert.report.views.matrix import Cell, Matrix
+from culvert.report.views.nat_matrix import Way, nat_matrices
 from culvert.topology.nat import Access
 
 from .conftest import page_of
@@ -24,13 +25,13 @@ def data() -> Data:
     return nat_run().data
 
 
-def matrix(data: Data, vpn: str) -> NatMatrix:
-    (found,) = (one for one in nat_matrices(data).matrices if one.vpn == vpn)
+def matrix(data: Data, vpn: str) -> Matrix[Way]:
+    (found,) = (one for one in nat_matrices(data).matrices if one.title == vpn)
     return found
 
 
-def cell(found: NatMatrix, row: Access, column: Access) -> MatrixCell:
-    kinds = found.kinds
+def cell(found: Matrix[Way], row: Access, column: Access) -> Cell[Way]:
+    kinds = found.columns
     made = found.rows[kinds.index(row)][kinds.index(column)]
     assert made is not None
     return made
@@ -38,8 +39,8 @@ def cell(found: NatMatrix, row: Access, column: Access) -> MatrixCell:
 
 def test_each_pair_is_at_both_places(data: Data) -> None:
     for one in nat_matrices(data).matrices:
-        assert one.kinds == tuple(Access)
-        for row in range(len(one.kinds)):
+        assert one.columns == tuple(Access)
+        for row in range(len(one.columns)):
             for column in range(row):
                 assert one.rows[row][column] is one.rows[column][row]
 
@@ -47,14 +48,14 @@ def test_each_pair_is_at_both_places(data: Data) -> None:
 def test_cells_have_the_way_and_its_figures(data: Data) -> None:
     found = matrix(data, "mesh/direct")
     direct = cell(found, Access.NONE, Access.CGNAT)
-    assert (direct.way, direct.lines) == (
+    assert (direct.outcome, direct.lines) == (
         Way.DIRECT,
         ("13 ms", "direct after 2.4 s", "94.2 Mbit/s"),
     )
     relayed = cell(found, Access.UDP_BLOCKED, Access.NONE)
-    assert (relayed.way, relayed.lines) == (Way.RELAYED, ("13 ms", "94.2 Mbit/s"))
+    assert (relayed.outcome, relayed.lines) == (Way.RELAYED, ("13 ms", "94.2 Mbit/s"))
     assert found.sentence == "direct 20, relayed 8 of 28 pairs"
-    assert found.version == "1.2.3"
+    assert found.detail == "1.2.3"
 
 
 def test_a_path_that_was_direct_at_once_did_not_become_direct(data: Data) -> None:
@@ -64,12 +65,12 @@ def test_a_path_that_was_direct_at_once_did_not_become_direct(data: Data) -> Non
 def test_nothing_mixed_and_failed_are_told_apart(data: Data) -> None:
     found = matrix(data, "lone")
     nothing = cell(found, Access.SYMMETRIC, Access.UDP_BLOCKED)
-    assert (nothing.way, nothing.lines) == (Way.NO_PATH, ())
+    assert (nothing.outcome, nothing.lines) == (Way.NO_PATH, ())
     mixed = cell(found, Access.SYMMETRIC, Access.SYMMETRIC)
-    assert (mixed.way, mixed.head) == (Way.MIXED, "direct 1/2")
+    assert (mixed.outcome, mixed.head) == (Way.MIXED, "direct 1/2")
     assert mixed.lines[0] == "no path 1/2"
     failed = cell(found, Access.NONE, Access.CGNAT)
-    assert (failed.way, failed.lines) == (Way.NO_RESULT, ("failed",))
+    assert (failed.outcome, failed.lines) == (Way.NO_RESULT, ("failed",))
     assert failed.note == "lone: absentd ended with code 1"
 
 

@@ -32,6 +32,7 @@ from culvert.report.views.conclusion import behaviour_sentences, conclusion
 from culvert.report.views.delivered import delivered_views
 from culvert.report.views.headline import headline_views
 from culvert.report.views.leaks import MEANINGS, leak_matrices
+from culvert.report.views.matrix import legend
 from culvert.report.views.nat_matrix import nat_matrices
 from culvert.report.views.paper import paper_tables, paper_tests
 from culvert.report.views.surroundings import surroundings_table
@@ -65,6 +66,7 @@ def render(data: Data, sections: Sequence[Section]) -> str:
     environment.filters["panels"] = _panels
     environment.tests["tree"] = lambda value: isinstance(value, Mapping) and bool(value)
     nats = nat_matrices(data)
+    leaks = leak_matrices(data)
     vega, script = _safe_script(bundle()), _safe_script(_template("report.js"))
     return environment.get_template("report.html").render(
         data=data,
@@ -80,8 +82,8 @@ def render(data: Data, sections: Sequence[Section]) -> str:
             if view.columns or view.condition not in nats.conditions
         ],
         nats=nats,
-        leaks=leak_matrices(data),
-        leak_meanings=MEANINGS,
+        leaks=leaks,
+        leak_legend=legend(leaks, MEANINGS),
         paired=data.columns.design.paired,
         claims=claims_view(data),
         paper_tables=paper_tables(data),

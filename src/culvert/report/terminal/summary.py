@@ -15,8 +15,7 @@ from culvert.analysis.observations import BASELINE
 from culvert.analysis.status import reasons
 from culvert.report.model import Data
 from culvert.report.terminal.claims import claims_text
-from culvert.report.terminal.leaks import leak_table
-from culvert.report.terminal.nat_matrix import nat_text
+from culvert.report.terminal.matrix import leak_table, nat_text
 from culvert.report.views.by_path import by_path_table
 from culvert.report.views.conclusion import behaviour_sentences, conclusion
 from culvert.report.views.headline import HeadlineCell, HeadlineRow, HeadlineView, headline_views

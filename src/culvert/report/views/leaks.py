@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 import polars as pl
 
 from culvert.analysis.observations import bare
 from culvert.report.model import Data
-from culvert.report.numbers import Scale
+from culvert.report.views.matrix import Cell, Matrix, counted, no_result, time_text
 from culvert.results.parameters import Parameters
 
 MEASUREMENT = "leak"
@@ -39,33 +38,7 @@ MEANINGS: Mapping[Tightness, str] = {
 """What each colour means."""
 
 
-@dataclass(frozen=True)
-class LeakCell:
-    """One VPN in one phase. ``lines`` are its figures, ``note`` a sentence with all of them."""
-
-    tightness: Tightness
-    head: str
-    lines: tuple[str, ...]
-    note: str
-
-    @property
-    def style(self) -> str:
-        """A name for style sheets."""
-        return self.tightness.replace(" ", "-")
-
-
-@dataclass(frozen=True)
-class LeakMatrix:
-    """``rows`` has the cells of each of ``vpns``, by phase; None where a phase was not measured."""
-
-    title: str
-    phases: tuple[str, ...]
-    vpns: tuple[str, ...]
-    rows: tuple[tuple[LeakCell | None, ...], ...]
-    sentence: str
-
-
-def leak_matrices(data: Data) -> tuple[LeakMatrix, ...]:
+def leak_matrices(data: Data) -> tuple[Matrix[Tightness], ...]:
     """The matrices of a run; none if it did not look for leaks."""
     trials = data.trials.filter(pl.col("measurement") == MEASUREMENT)
     rows = data.rows.filter(pl.col("measurement") == MEASUREMENT, pl.col("status") == _OK)
@@ -92,7 +65,7 @@ def _of(frame: pl.DataFrame, condition: str, others: str) -> pl.DataFrame:
     ).filter(pl.col("condition") == condition, pl.col("others") == others)
 
 
-def _matrix(data: Data, trials: pl.DataFrame, rows: pl.DataFrame, title: str) -> LeakMatrix:
+def _matrix(data: Data, trials: pl.DataFrame, rows: pl.DataFrame, title: str) -> Matrix[Tightness]:
     present = trials[_PHASE].unique(maintain_order=True).to_list()
     phases = sorted(present, key=lambda each: (*_PHASES, each).index(each))
     there = set(trials["vpn"].to_list())
@@ -107,23 +80,19 @@ def _matrix(data: Data, trials: pl.DataFrame, rows: pl.DataFrame, title: str) ->
         )
         for vpn in vpns
     )
-    flat = [cell for row in made for cell in row if cell]
-    counts = {one: sum(cell.tightness is one for cell in flat) for one in Tightness}
-    parts = [f"{one} {count}" for one, count in counts.items() if count]
-    sentence = f"{', '.join(parts)} of {len(flat)} pairs of VPN and phase"
-    return LeakMatrix(title, tuple(phases), tuple(vpns), made, sentence)
+    outcomes = [cell.outcome for row in made for cell in row if cell]
+    sentence = f"{counted(outcomes, Tightness)} pairs of VPN and phase"
+    return Matrix(title, tuple(vpns), tuple(phases), made, sentence)
 
 
-def _cell(trials: pl.DataFrame, rows: pl.DataFrame) -> LeakCell | None:
+def _cell(trials: pl.DataFrame, rows: pl.DataFrame) -> Cell[Tightness] | None:
     if trials.is_empty():
         return None
     totals = rows.filter(pl.col("metric") == "leaked_packets", pl.col("labels") == _BARE)
     if totals.is_empty():
-        why = next(filter(None, trials["reason"].to_list()), "no reason was recorded")
-        unsupported = (trials["status"] == "unsupported").all()
-        tightness = Tightness.UNSUPPORTED if unsupported else Tightness.NO_RESULT
-        statuses = ", ".join(dict.fromkeys(trials["status"].to_list()))
-        return LeakCell(tightness, tightness, () if unsupported else (statuses,), why)
+        if (trials["status"] == "unsupported").all():
+            return no_result(Tightness.UNSUPPORTED, trials, statuses=False)
+        return no_result(Tightness.NO_RESULT, trials)
     worst = totals.sort("value", descending=True).row(0, named=True)
     packets, count = round(worst["value"]), totals.height
     tried = f"in {count} trial{'s' if count > 1 else ''}"
@@ -131,13 +100,13 @@ def _cell(trials: pl.DataFrame, rows: pl.DataFrame) -> LeakCell | None:
     messages = round(_sum(of_worst, "attempted_messages"))
     if not packets:
         note = f"0 packets leaked {tried}, of at least {messages} messages"
-        return LeakCell(Tightness.NOTHING, Tightness.NOTHING, (), note)
+        return Cell(Tightness.NOTHING, Tightness.NOTHING, (), note)
     kinds = [f"{kind} {number}" for kind, number in _by_kind(of_worst)]
-    times = [_time(_sum(of_worst, name, _BARE)) for name in ("first_leak_ms", "last_leak_ms")]
+    times = [time_text(_sum(of_worst, name, _BARE)) for name in ("first_leak_ms", "last_leak_ms")]
     when = f"{times[0]} to {times[1]}"
     head = f"{packets} packet{'s' if packets > 1 else ''}"
     note = f"{head} {tried}: {', '.join(kinds)}; {when} from the event"
-    return LeakCell(Tightness.LEAKS, head, (", ".join(kinds), when), note)
+    return Cell(Tightness.LEAKS, head, (", ".join(kinds), when), note)
 
 
 def _by_kind(rows: pl.DataFrame) -> Sequence[tuple[str, int]]:
@@ -153,8 +122,3 @@ def _sum(rows: pl.DataFrame, metric: str, labels: str | None = None) -> float:
     if labels is not None:
         here = here.filter(pl.col("labels") == labels)
     return float(here["value"].sum())
-
-
-def _time(value_ms: float) -> str:
-    """In ms, or in s from one second on."""
-    return (Scale(1e3, "s", 2) if value_ms >= 1e3 else Scale(1.0, "ms", 2)).text(value_ms)

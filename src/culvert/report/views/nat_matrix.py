@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,7 +13,8 @@ import polars as pl
 
 from culvert.analysis.observations import bare
 from culvert.report.model import Data
-from culvert.report.numbers import Scale, scale_for
+from culvert.report.numbers import scale_for
+from culvert.report.views.matrix import Cell, Matrix, counted, legend, no_result, time_text
 from culvert.topology.nat import Access, Nat, access_of
 
 MEASUREMENT = "reachability"
@@ -45,45 +45,17 @@ _METRICS = {Way.DIRECT: "direct", Way.RELAYED: "relayed", Way.NO_PATH: "no_path"
 
 
 @dataclass(frozen=True)
-class MatrixCell:
-    """One pair. ``lines`` are its figures, ``note`` a sentence with all of them."""
-
-    way: Way
-    head: str
-    lines: tuple[str, ...]
-    note: str
-
-    @property
-    def style(self) -> str:
-        return self.way.replace(" ", "-")
-
-
-@dataclass(frozen=True)
-class NatMatrix:
-    """One VPN. ``rows`` has a row for each of ``kinds``; None where a pair was not measured."""
-
-    vpn: str
-    version: str
-    kinds: tuple[str, ...]
-    rows: tuple[tuple[MatrixCell | None, ...], ...]
-    sentence: str
-
-
-@dataclass(frozen=True)
 class NatMatrices:
     """``conditions`` are the pairs' conditions; empty if the run measured no pairs."""
 
-    matrices: tuple[NatMatrix, ...] = ()
+    matrices: tuple[Matrix[Way], ...] = ()
     missing: tuple[str, ...] = ()
     """A sentence for each VPN that could not be measured."""
     conditions: frozenset[str] = frozenset()
 
     @property
     def legend(self) -> tuple[tuple[str, str, str], ...]:
-        """Style, word and meaning of each result that occurs."""
-        cells = [cell for one in self.matrices for row in one.rows for cell in row if cell]
-        used = {cell.way: cell.style for cell in cells}
-        return tuple((used[way], str(way), text) for way, text in WAYS.items() if way in used)
+        return legend(self.matrices, WAYS)
 
 
 def nat_matrices(data: Data) -> NatMatrices:
@@ -129,27 +101,26 @@ def _matrix(
     vpn: str,
     own: pl.DataFrame,
     kinds: Sequence[Access],
-    cells: Mapping[frozenset[Access], MatrixCell],
-) -> NatMatrix:
-    counted = Counter(cell.way for cell in cells.values())
-    parts = [f"{way} {counted[way]}" for way in Way if counted[way]]
-    return NatMatrix(
+    cells: Mapping[frozenset[Access], Cell[Way]],
+) -> Matrix[Way]:
+    outcomes = [cell.outcome for cell in cells.values()]
+    names = tuple(map(str, kinds))
+    return Matrix(
         vpn,
-        "" if bare(vpn) else next(filter(None, own["version"].to_list()), ""),
-        tuple(map(str, kinds)),
+        names,
+        names,
         tuple(tuple(cells.get(frozenset((row, column))) for column in kinds) for row in kinds),
-        f"{', '.join(parts)} of {len(cells)} pairs",
+        f"{counted(outcomes, Way)} pairs",
+        "" if bare(vpn) else next(filter(None, own["version"].to_list()), ""),
     )
 
 
-def _cell(trials: pl.DataFrame, rows: pl.DataFrame) -> MatrixCell:
+def _cell(trials: pl.DataFrame, rows: pl.DataFrame) -> Cell[Way]:
     """From the trials of one cell, and the figures of those that count."""
     shares = {way: sum(_values(rows, metric)) for way, metric in _METRICS.items()}
     count = round(sum(shares.values()))
     if not count:
-        why = next(filter(None, trials["reason"].to_list()), "no reason was recorded")
-        statuses = ", ".join(dict.fromkeys(trials["status"].to_list()))
-        return MatrixCell(Way.NO_RESULT, Way.NO_RESULT, (statuses,), why)
+        return no_result(Way.NO_RESULT, trials)
     best = max(shares, key=lambda way: shares[way])
     way = best if round(shares[best]) == count else Way.MIXED
     words = [f"{one} {round(share)}/{count}" for one, share in shares.items() if share]
@@ -159,17 +130,15 @@ def _cell(trials: pl.DataFrame, rows: pl.DataFrame) -> MatrixCell:
     lines = [] if way is not Way.MIXED else words[1:]
     sentences = [", ".join(words)]
     if first is not None:
-        lines.append(_time(first))
-        sentences.append(f"first packet after {_time(first)}")
+        lines.append(time_text(first))
+        sentences.append(f"first packet after {time_text(first)}")
     if direct is not None and _became_direct(rows, direct):
-        lines.append(f"direct after {_time(direct)}")
-        sentences.append(f"direct after {_time(direct)}")
+        lines.append(f"direct after {time_text(direct)}")
+        sentences.append(f"direct after {time_text(direct)}")
     if goodput is not None:
         lines.append(scale_for("bit/s", [goodput]).text(goodput))
         sentences.append(f"TCP {lines[-1]}")
-    return MatrixCell(
-        way, words[0] if way is Way.MIXED else way, tuple(lines), "; ".join(sentences)
-    )
+    return Cell(way, words[0] if way is Way.MIXED else way, tuple(lines), "; ".join(sentences))
 
 
 def _became_direct(rows: pl.DataFrame, direct_ms: float) -> bool:
@@ -184,11 +153,6 @@ def _values(rows: pl.DataFrame, metric: str) -> list[float]:
 def _middle(rows: pl.DataFrame, metric: str) -> float | None:
     values = _values(rows, metric)
     return statistics.median(values) if values else None
-
-
-def _time(value_ms: float) -> str:
-    """In ms, or in s from one second on."""
-    return (Scale(1e3, "s", 2) if value_ms >= 1e3 else Scale(1.0, "ms", 2)).text(value_ms)
 
 
 def _pairs(canonical: str) -> dict[str, tuple[Access, Access]]:
