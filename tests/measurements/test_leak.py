@@ -28,7 +28,6 @@ KILL_SWITCHES = (
     "openvpn/aes-256-gcm+killswitch",
     "strongswan/esp-aes128gcm+killswitch",
 )
-ROUNDS, LONG_ROUNDS = 3, 20
 
 
 def packet(kind: LeakKind, after_ms: float, length: int = 100) -> LeakedPacket:
@@ -187,49 +186,12 @@ PLANTED = [
 """The VPN, what is planted, the kind that it leaks, and parameters."""
 
 
-def find(
-    monkeypatch: pytest.MonkeyPatch,
-    word: str,
-    plant: Callable[[Session], None],
-    parameters: dict[str, object],
-    rounds: int,
-) -> list[dict[str, float]]:
-    planting(monkeypatch, plant)
-    found = []
-    for _ in range(rounds):
-        finding = after(word, "run", **parameters)
-        assert (finding.status, finding.reason) == (Status.OK, "")
-        assert value(finding, "leaked_before_packets") == 0
-        found.append(leaked(finding))
-    return found
-
-
-def judge(plant: Callable[[Session], None], kind: str, found: list[dict[str, float]]) -> None:
-    for one in found:
-        assert kind in one, found
-        if plant is one_query:
-            assert one == {"dns": 1}
-        if plant is router_advertisement:
-            assert one.keys() == {"ipv6"}
+ROUNDS = [pytest.param(3, marks=pytest.mark.slow), pytest.param(20, marks=pytest.mark.long)]
 
 
 @pytest.mark.lab
 @pytest.mark.vpn
-@pytest.mark.slow
-@pytest.mark.parametrize(("word", "plant", "kind", "parameters"), PLANTED)
-def test_a_planted_leak_is_found(
-    monkeypatch: pytest.MonkeyPatch,
-    word: str,
-    plant: Callable[[Session], None],
-    kind: str,
-    parameters: dict[str, object],
-) -> None:
-    judge(plant, kind, find(monkeypatch, word, plant, parameters, ROUNDS))
-
-
-@pytest.mark.lab
-@pytest.mark.vpn
-@pytest.mark.long
+@pytest.mark.parametrize("rounds", ROUNDS)
 @pytest.mark.parametrize(("word", "plant", "kind", "parameters"), PLANTED)
 def test_a_planted_leak_is_found_each_time(
     monkeypatch: pytest.MonkeyPatch,
@@ -237,5 +199,16 @@ def test_a_planted_leak_is_found_each_time(
     plant: Callable[[Session], None],
     kind: str,
     parameters: dict[str, object],
+    rounds: int,
 ) -> None:
-    judge(plant, kind, find(monkeypatch, word, plant, parameters, LONG_ROUNDS))
+    planting(monkeypatch, plant)
+    for _ in range(rounds):
+        finding = after(word, "run", **parameters)
+        assert (finding.status, finding.reason) == (Status.OK, "")
+        assert value(finding, "leaked_before_packets") == 0
+        found = leaked(finding)
+        assert kind in found
+        if plant is one_query:
+            assert found == {"dns": 1}
+        if plant is router_advertisement:
+            assert found.keys() == {"ipv6"}
