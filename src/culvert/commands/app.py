@@ -23,6 +23,7 @@ from culvert.commands import (
     probe,
     repair,
     report,
+    reproduce,
     run,
     shell,
     study,
@@ -45,7 +46,7 @@ class OutputError(Exception):
 
 GROUPS = {
     "Measure": (run, study, up, clean),
-    "Results": (report, compare, advise, export, import_, bundle, verify, repair),
+    "Results": (report, compare, advise, export, import_, bundle, verify, reproduce, repair),
     "VPNs": (vpns, features, install),
     "Labs": (hosts, kubernetes, vm),
     "This machine": (doctor, shell, wire, probe),

@@ -15,28 +15,29 @@ _COLUMNS = ("verdict", "VPN", "cell", "metric", "A", "B", "change [95 %]", "note
 
 def markdown(outcome: CompareOutcome) -> str:
     """A heading with the summary, the table, what is missing, the method."""
-    parts = [f"### {_text(summary(outcome))}", ""]
-    parts += [f"- **{name}**: {_text(entry)}" for name, entry in heading(outcome)]
-    parts += [f"- **Caution**: {_text(warning)}" for warning in outcome.warnings]
-    parts += ["", _row(_COLUMNS), _row(("---",) * 4 + ("---:",) * 3 + ("---",))]
+    parts = [f"### {literal(summary(outcome))}", ""]
+    parts += [f"- **{name}**: {literal(entry)}" for name, entry in heading(outcome)]
+    parts += [f"- **Caution**: {literal(warning)}" for warning in outcome.warnings]
+    parts += ["", row(_COLUMNS), row(("---",) * 4 + ("---:",) * 3 + ("---",))]
     for line in lines(outcome):
         verdict = str(line.verdict)
         cells = [verdict if line.control else f"**{verdict}**"]
-        cells += [_text(line.vpn), _text(line.cell), _text(line.metric), _text(line.before)]
+        cells += [literal(line.vpn), literal(line.cell), literal(line.metric), literal(line.before)]
         note = f"the baseline; {line.note}".rstrip("; ") if line.control else line.note
-        cells += [_text(line.after), _text(line.change), _text(note)]
-        parts.append(_row(cells))
+        cells += [literal(line.after), literal(line.change), literal(note)]
+        parts.append(row(cells))
     not_compared = missing(outcome)
     if not_compared:
         parts += ["", "Not compared:", ""]
-        parts += [f"- {_text(entry)}" for entry in not_compared]
-    return "\n".join([*parts, "", _text(method(outcome)), ""])
+        parts += [f"- {literal(entry)}" for entry in not_compared]
+    return "\n".join([*parts, "", literal(method(outcome)), ""])
 
 
-def _row(cells: tuple[str, ...] | list[str]) -> str:
+def row(cells: tuple[str, ...] | list[str]) -> str:
+    """A line of a table."""
     return f"| {' | '.join(cells)} |"
 
 
-def _text(text: str) -> str:
+def literal(text: str) -> str:
     """Text of studies and imports is shown literally: no markup, no link, one line."""
     return _SPECIAL.sub(r"\\\1", printable(_BREAKS.sub(" ", text)))

@@ -58,7 +58,7 @@ def heading(outcome: CompareOutcome) -> list[tuple[str, str]]:
 
 def summary(outcome: CompareOutcome) -> str:
     """``1 slower, 3 same within 3 %, 2 cannot tell``."""
-    share = _percent(outcome.tolerance)
+    share = percent(outcome.tolerance)
     parts = []
     for change, count in outcome.counts.items():
         if count:
@@ -69,7 +69,7 @@ def summary(outcome: CompareOutcome) -> str:
 
 def method(outcome: CompareOutcome) -> str:
     """The statistical method, in one sentence."""
-    alpha, share = _percent(outcome.alpha), _percent(outcome.tolerance)
+    alpha, share = percent(outcome.alpha), percent(outcome.tolerance)
     if outcome.in_run:
         how = (
             "block by block, moderated t tests, Holm"
@@ -77,7 +77,7 @@ def method(outcome: CompareOutcome) -> str:
             else "as two series with Holm's correction, because no blocks pair the trials"
         )
         differs = (
-            f"Differs: at most {_percent(COLUMN_ALPHA)} false alarms in each column of the report "
+            f"Differs: at most {percent(COLUMN_ALPHA)} false alarms in each column of the report "
             f"(all VPNs at once; {how})"
         )
     else:
@@ -173,5 +173,6 @@ def _signed(value: float, places: int) -> str:
     return text if value < 0 or not text.strip("0.\u202f") else f"+{text}"
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """``3 %``."""
     return f"{100 * share:g} %"

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from culvert.bundle.write import bundle
+from culvert.errors import UsageError
+from culvert.reproduce.markdown import markdown
+from culvert.reproduce.outcome import ReproduceOutcome, Reproduction, reproduction
+from culvert.reproduce.words import document, figure_lines, method
+from tests.cli import Cli
+from tests.compare.runs import STUDY, write_run
+
+GO, OPENVPN = "wireguard/go", "openvpn/aes-256-gcm"
+CLAIMED = f"""{STUDY}
+[[claim]]
+id = "faster"
+text = "WireGuard is faster"
+test = "tcp.goodput_bps: {GO} > {OPENVPN}"
+[[claim]]
+id = "equal"
+text = "Both are equal"
+test = "tcp.goodput_bps: {GO} >= 3 x {OPENVPN}"
+"""
+
+
+def around(mean: float, seed: int, n: int = 12, sd: float = 0.01) -> list[float]:
+    noise = np.random.default_rng((seed, int(mean))).standard_normal(n)
+    return [float(mean * np.exp(sd * one)) for one in noise]
+
+
+def run(path: Path, none: float, go: float, openvpn: float, *, seed: int, n: int = 12) -> Path:
+    values = {"none": around(none, seed, n), GO: around(go, seed, n)}
+    return write_run(path, values | {OPENVPN: around(openvpn, seed, n)}, text=CLAIMED)
+
+
+def outcome(before: Path, now: Path) -> ReproduceOutcome:
+    return reproduction(before, now, tolerance=0.1, alpha=0.05)
+
+
+def verdicts(found: ReproduceOutcome) -> Sequence[tuple[str, Reproduction]]:
+    claims = [(one.before.id, one.verdict) for one in found.claims]
+    return [*claims, *((one.vpn, one.verdict) for one in figure_lines(found) if not one.control)]
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run(tmp_path_factory.mktemp("a") / "run", 1e9, 8e8, 4e8, seed=1)
+
+
+def test_a_machine_of_half_the_speed_reproduces_what_the_vpns_cost(
+    published: Path, tmp_path: Path
+) -> None:
+    found = outcome(published, run(tmp_path / "b", 5e8, 4e8, 2e8, seed=2))
+    assert set(verdicts(found)) == {
+        ("faster", Reproduction.REPRODUCED),
+        ("equal", Reproduction.REPRODUCED),  # contradicted in both
+        (GO, Reproduction.REPRODUCED),
+        (OPENVPN, Reproduction.REPRODUCED),
+    }
+    assert any("the link without a VPN changed" in one for one in document(found)["warnings"])
+    (go,) = (line for line in figure_lines(found) if line.vpn == GO)
+    assert go.published.startswith(("79", "80"))
+    assert go.published.endswith(" %")
+
+
+def test_the_opposite_is_contradicted_and_few_blocks_decide_nothing(
+    published: Path, tmp_path: Path
+) -> None:
+    other = outcome(published, run(tmp_path / "b", 1e9, 4e8, 8e8, seed=2))
+    assert ("faster", Reproduction.CONTRADICTED) in verdicts(other)
+    assert {one for name, one in verdicts(other) if name in (GO, OPENVPN)} == {
+        Reproduction.CONTRADICTED
+    }
+    assert other.contradicted
+    few = outcome(published, run(tmp_path / "c", 1e9, 8e8, 4e8, seed=2, n=3))
+    assert {one for _, one in verdicts(few)} == {Reproduction.UNCLEAR}
+    assert not few.contradicted
+    assert "undecided" in few.claims[0].why
+
+
+def test_markdown_and_method_state_the_rates(published: Path, tmp_path: Path) -> None:
+    found = outcome(published, run(tmp_path / "b", 1e9, 8e8, 4e8, seed=3))
+    assert "at most 5 %" in method(found)
+    text = markdown(found)
+    assert text.startswith("### 4 reproduced, 0 contradicted, 0 cannot tell")
+    assert "faster: WireGuard is faster" in text
+
+
+def test_another_study_is_refused(published: Path, tmp_path: Path) -> None:
+    other = write_run(tmp_path / "b", {"none": around(1e9, 1)}, text=STUDY)
+    with pytest.raises(UsageError, match="its study is not that of"):
+        outcome(published, other)
+
+
+def test_the_command_judges_a_bundle_by_a_journal(
+    published: Path, tmp_path: Path, say: Cli
+) -> None:
+    packed = bundle(published, tmp_path / "made.tar.gz").path
+    other = run(tmp_path / "b", 1e9, 4e8, 8e8, seed=2)
+    said = say("reproduce", str(packed), "--journal", str(other), "--json")
+    assert said.code == 1, said.err
+    found = json.loads(said.out)
+    assert found["counts"] == {"reproduced": 1, "contradicted": 3, "cannot tell": 0}
+    assert {one["id"]: one["verdict"] for one in found["claims"]}["faster"] == "contradicted"
+    packed.write_bytes(packed.read_bytes()[:-1])
+    say("reproduce", str(packed), "--journal", str(other)).refused(2, "it was changed")
