@@ -69,3 +69,17 @@ def test_a_user_has_tools_besides_roots(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert tools.tool_directories() == (tmp_path / "culvert/tools", tools.MACHINES)
     monkeypatch.setenv("CULVERT_TOOLS", str(tmp_path / "x"))
     assert tools.tool_directories() == (tmp_path / "x",)
+
+
+def test_a_preferred_directory_comes_first_and_names_what_was_used(
+    own: Path, tmp_path: Path
+) -> None:
+    installed, built = _program(own, "vpn"), _program(tmp_path / "build", "vpn")
+    _program(own, "other")
+    with tools.preferring(built.parent) as preferred:
+        assert tools.find("other") == own / "other"
+        assert preferred.used == set()
+        assert tools.find("vpn") == built
+        assert tools.search_path().startswith(f"{built.parent}:")
+    assert preferred.used == {"vpn"}
+    assert tools.find("vpn") == installed

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from culvert.errors import NotPossible
@@ -42,9 +45,36 @@ def _users() -> Path:
     return (Path(data) if data else Path.home() / ".local/share") / "culvert/tools"
 
 
+@dataclass(frozen=True)
+class Preferred:
+    """A directory that is searched before all others; ``used`` are the programs found there."""
+
+    directory: Path
+    used: set[str] = field(default_factory=set)
+
+
+_preferred: list[Preferred] = []
+"""The last one is in force. Trials run one after another, with threads that all search alike."""
+
+
+@contextmanager
+def preferring(directory: Path) -> Iterator[Preferred]:
+    """Search this directory before all others, such as that of a build of a VPN."""
+    _preferred.append(Preferred(directory))
+    try:
+        yield _preferred[-1]
+    finally:
+        _preferred.pop()
+
+
 def search_path() -> str:
     """The directories that ``find`` searches, in order, in the form of PATH."""
-    own = (*(str(path / "bin") for path in tool_directories()), str(Path(sys.executable).parent))
+    first = [str(one.directory) for one in _preferred[-1:]]
+    own = (
+        *first,
+        *(str(path / "bin") for path in tool_directories()),
+        str(Path(sys.executable).parent),
+    )
     users = os.environ.get("PATH", os.defpath).split(os.pathsep)
     # An empty entry of PATH means the working directory, from which root must not run programs.
     return os.pathsep.join(dict.fromkeys(filter(None, (*own, *users, *SYSTEM_DIRECTORIES))))
@@ -56,7 +86,11 @@ def find(program: str) -> Path | None:
         candidates = [Path(program)]
     else:
         candidates = [Path(directory) / program for directory in search_path().split(os.pathsep)]
-    return next((path for path in candidates if _executable(path)), None)
+    found = next((path for path in candidates if _executable(path)), None)
+    for one in _preferred[-1:]:
+        if found is not None and found.parent == one.directory:
+            one.used.add(found.name)
+    return found
 
 
 def require(program: str, remedy: str) -> Path:

@@ -29,6 +29,7 @@ from culvert.commands import (
     study,
     up,
     verify,
+    versions,
     vm,
     vpns,
     wire,
@@ -47,6 +48,7 @@ class OutputError(Exception):
 GROUPS = {
     "Measure": (run, study, up, clean),
     "Results": (report, compare, advise, export, import_, bundle, verify, reproduce, repair),
+    "Versions": (versions,),
     "VPNs": (vpns, features, install),
     "Labs": (hosts, kubernetes, vm),
     "This machine": (doctor, shell, wire, probe),

@@ -50,6 +50,31 @@ Only = Annotated[
         help="Include only cells whose VPN, condition or measurement matches (repeatable).",
     ),
 ]
+MeasuredVpn = Annotated[
+    str,
+    typer.Option(
+        metavar="ID",
+        help="The VPN that is built, as in a study: wireguard/go.",
+        autocompletion=known_vpns,
+    ),
+]
+BuildCommand = Annotated[
+    str, typer.Option(metavar="COMMAND", help="Shell command that builds it, at the source's root.")
+]
+Source = Annotated[
+    Path, typer.Option(metavar="DIR", help="Git repository of the source; a clone's whole history.")
+]
+Programs = Annotated[
+    str, typer.Option(metavar="DIR", help="Directory of the built programs in the source tree.")
+]
+GateStudy = Annotated[
+    str,
+    typer.Option(
+        metavar="STUDY",
+        help="Study with the conditions and measurements.",
+        autocompletion=known_studies,
+    ),
+]
 AskSudoPassword = Annotated[
     bool, typer.Option("--ask-sudo-password", help="Prompt for the sudo password of the hosts.")
 ]

@@ -47,6 +47,6 @@ def line_here(vpns: Iterable[str]) -> Line:
 def _data_path(vpn: str) -> str | None:
     """The data path of a VPN; None if the VPN cannot be used here."""
     try:
-        return str(registry.create(registry.parse(vpn)).data_path)
+        return str(registry.of_study(vpn).data_path)
     except CulvertError:
         return None

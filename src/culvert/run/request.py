@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from culvert.errors import UsageError
-from culvert.labs.kind import Elsewhere, LabKind, OfPods
+from culvert.labs.kind import Elsewhere, LabKind, OfPods, OnThisMachine
 from culvert.labs.registry import DEFAULT
 from culvert.plan.plan import Plan
 from culvert.study.catalogue import Catalogue, installed_measurements
@@ -42,6 +42,13 @@ class RunRequest:
                 f"study {study.name}",
                 f"its conditions place pods in a cluster, which the lab {self.lab.name} has not",
                 "run it with --lab kubernetes",
+            )
+        if study.file.build and not isinstance(self.lab, OnThisMachine):
+            raise UsageError(
+                f"study {study.name}",
+                f"its builds are directories of this machine, where the lab {self.lab.name} "
+                "runs no programs",
+                "run it with --lab netns",
             )
         if not pods:
             study = _without_clusters(study)
@@ -95,7 +102,7 @@ def _without_clusters(study: Study) -> Study:
     vpns = {
         name: f"{name}: {OF_CLUSTERS}"
         for name in study.vpns
-        if name not in lacking.vpns and registry.create(registry.parse(name)).variant.of_clusters
+        if name not in lacking.vpns and registry.of_study(name).variant.of_clusters
     }
     kinds = {one.kind for each in study.requested.values() for one in each}
     needing = {

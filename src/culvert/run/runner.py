@@ -38,6 +38,7 @@ from culvert.run.output.progress import Progress, ProgressStep
 from culvert.run.output.tally import Tally, notes_on
 from culvert.run.pods import stage as pods
 from culvert.run.pods.cluster import Clusters
+from culvert.run.trials.builds import of_build
 from culvert.run.trials.execution import Earlier, Execution
 from culvert.run.trials.finding import TrialFinding
 from culvert.run.trials.stage import LabFactory, Tunnels
@@ -214,7 +215,7 @@ class Runner:
         try:
             spec = self._study.lab_spec(cell.condition, self._cores)
             seed = block_seed(self._study.seed, trial.block)
-            vpn = registry.create(registry.parse(cell.vpn))
+            vpn = registry.of_study(cell.vpn)
             measurement = self._measurements[cell.measurement]()
             parameters = self._catalogue.parameters(cell.measurement, cell.parameters)
             spec = spec.with_seed(seed)
@@ -223,7 +224,9 @@ class Runner:
                 clusters, sizes = self._clusters, self._max_sizes
                 return pods.execute(vpn, spec, measurement, parameters, clusters, sizes)
             earlier = Earlier(self._parts(trial), lost)
-            return Execution(vpn, spec, measurement, parameters, self._tunnels, earlier).execute()
+            execution = Execution(vpn, spec, measurement, parameters, self._tunnels, earlier)
+            build = self._study.build_of(cell.vpn)
+            return execution.execute() if build is None else of_build(build, execution, cell.vpn)
         except CulvertError as error:
             return TrialFinding.of_error(error)
         except Exception as error:

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from culvert.errors import UsageError
 from culvert.metrics import EVERY_TRIAL, MetricSpec
+from culvert.study.builds import built, split_build
 from culvert.topology.graph import Role
 from culvert.topology.ip import IpVersion
 
@@ -69,8 +70,9 @@ def recalled_catalogue() -> Catalogue:
 
 
 def _as_written(vpn: str) -> str:
-    base, *options = vpn.split("+")
-    return "+".join((base, *sorted(options)))
+    whole, build = split_build(vpn)
+    base, *options = whole.split("+")
+    return built("+".join((base, *sorted(options))), build)
 
 
 def installed_measurements() -> dict[str, Any]:

@@ -23,6 +23,7 @@ _EXPLANATIONS = {
     "claim": "Statements of a source, with a test.",
     "published": "Values that a source has published.",
     "lacking": "VPNs, measurements, conditions or labs that may be missing here, with the reason.",
+    "build": "Builds of a VPN's source: the VPN NAME@BUILD uses their programs.",
 }
 
 

@@ -19,6 +19,7 @@ from pydantic import (
 
 from culvert.results import Parameters
 from culvert.study.blocks import PlanTable
+from culvert.study.builds import BuildTable
 from culvert.study.claims.claim import ClaimTable, PublishedTable
 from culvert.study.claims.lacking import LackingTable
 from culvert.study.conditions.condition import ConditionTable
@@ -134,6 +135,7 @@ class StudyFile(Table):
     claim: tuple[ClaimTable, ...] = Field((), strict=False)
     published: tuple[PublishedTable, ...] = Field((), strict=False)
     lacking: tuple[LackingTable, ...] = Field((), strict=False)
+    build: Mapping[Name, BuildTable] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _links_can_do_it(self) -> StudyFile:

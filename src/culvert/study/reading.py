@@ -8,6 +8,7 @@ from functools import partial
 
 from culvert.errors import UsageError
 from culvert.study.blocks import BlocksTable, StopRule
+from culvert.study.builds import split_build
 from culvert.study.catalogue import Catalogue
 from culvert.study.claims.claim import PublishedTable, PublishedValue
 from culvert.study.claims.lacking import Lacking, names_of
@@ -20,7 +21,7 @@ from culvert.study.model import StudyFile, excluded
 from culvert.study.parameters import Requested, combinations, requested, takes_congestion
 from culvert.study.problems import Problem
 from culvert.study.scaling import moved, scaled
-from culvert.study.table import BASELINE
+from culvert.study.table import BASELINE, near
 from culvert.topology.shapes import serving
 
 
@@ -94,6 +95,11 @@ class Reading:
                     self.problems.append(Problem(("vpns", index), why, error.remedy))
                     continue
                 vpn, lacking[word] = word, reasons[word]
+            build = split_build(vpn)[1]
+            if build and build not in file.build:
+                why = f'"{word}" names a build that the study does not define'
+                remedy = near(build, file.build) if file.build else f"add [build.{build}]"
+                self.problems.append(Problem(("vpns", index), why, remedy))
             if vpn in seen:
                 why = f'"{vpn}" is listed twice'
                 self.problems.append(Problem(("vpns", index), why, "list it once"))

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from culvert.errors import StudyError, UsageError
 from culvert.files.plain import read_plain
 from culvert.results import canonical_json
+from culvert.study.builds import BuildTable, split_build
 from culvert.study.catalogue import Catalogue
 from culvert.study.claims.claim import PublishedValue
 from culvert.study.claims.lacking import NOTHING, Lacking, without_lacking_lab
@@ -151,7 +152,7 @@ class Study:
         content: dict[str, Any] = self.file.model_dump(
             mode="json", exclude={"measurement", "scale"}
         )
-        for key in ("exclude", "published", "lacking"):
+        for key in ("build", "exclude", "published", "lacking"):
             if not content[key]:
                 del content[key]
         for table, keys in ((content["lab"], _LATER_LAB_KEYS), *_conditions(content)):
@@ -174,6 +175,10 @@ class Study:
 
     def excludes(self, vpn: str, condition: str, one: Requested) -> bool:
         return excluded(self.file.exclude, vpn, condition, one)
+
+    def build_of(self, vpn: str) -> BuildTable | None:
+        """The build whose programs a VPN of the study uses; None: those that are installed."""
+        return self.file.build.get(split_build(vpn)[1])
 
     def condition(self, name: str) -> ConditionTable:
         return self._conditions[name]

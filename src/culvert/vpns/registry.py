@@ -15,6 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import FunctionType
 
 from culvert.errors import CulvertError, UsageError, VpnError
+from culvert.study.builds import built, split_build
 from culvert.study.catalogue import Catalogue, Placing, installed_measurements
 from culvert.vpns.abilities import most_members
 from culvert.vpns.base import Vpn
@@ -222,14 +223,24 @@ def all_variants() -> list[VpnId]:
 
 def installed_catalogue() -> Catalogue:
     """Measurements and VPNs of this Python environment."""
-    return Catalogue(installed_measurements(), lambda word: str(parse(word)), _placing)
+    return Catalogue(installed_measurements(), _canonical, _placing)
+
+
+def _canonical(word: str) -> str:
+    whole, build = split_build(word)
+    return built(str(parse(whole)), build)
+
+
+def of_study(vpn: str) -> Vpn:
+    """``create`` for an id of a study, which may name a build."""
+    return create(parse(split_build(vpn)[0]))
 
 
 def _placing(vpn: str) -> Placing:
     """A driver that cannot be created (its options contradict each other) may be placed anywhere:
     its trials report why they are not possible."""
     try:
-        made = create(parse(vpn))
+        made = of_study(vpn)
     except CulvertError:
         return Placing()
     return Placing(made.needs, most_members(made), made.underlays)

@@ -44,8 +44,8 @@ def run_compare(
             "--alpha", "with an error rate of 0 no difference can be shown", "write 5%"
         )
     a, b = sides(words, vpns)
-    outcome = compare(a, b, tolerance=largest, alpha=rate, only=only, metrics=_metrics(metrics))
-    _write(outcome, form, file)
+    outcome = compare(a, b, tolerance=largest, alpha=rate, only=only, metrics=metrics_of(metrics))
+    write(outcome, form, file)
     return outcome.regressed
 
 
@@ -60,7 +60,7 @@ def share(text: str, option: str, *, most: float) -> float:
     return value
 
 
-def _metrics(text: str | None) -> tuple[str, ...]:
+def metrics_of(text: str | None) -> tuple[str, ...]:
     """``key`` (the default), ``all``, or names and patterns separated by commas."""
     if text is None or text == "key":
         return ()
@@ -69,7 +69,8 @@ def _metrics(text: str | None) -> tuple[str, ...]:
     return tuple(renamed(word.strip()) for word in text.split(",") if word.strip())
 
 
-def _write(outcome: CompareOutcome, form: Form, file: Path | None) -> None:
+def write(outcome: CompareOutcome, form: Form, file: Path | None) -> None:
+    """Write to the file, without one to standard output. Raises UsageError."""
     if file is None:
         if form is Form.TEXT:
             out.print(render(outcome))

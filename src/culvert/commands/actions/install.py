@@ -10,6 +10,7 @@ from rich.text import Text
 from culvert.errors import UsageError
 from culvert.install.log import remember
 from culvert.install.roles import InstallResult, install
+from culvert.study.builds import split_build
 from culvert.study.study import Study
 from culvert.vpns import registry
 from culvert.vpns.registry import installed_catalogue
@@ -28,7 +29,7 @@ def install_named(names: Sequence[str], *, every: bool, study: str | None) -> li
     elif study is not None:
         found = Study.load(study, installed_catalogue())
         vpns = tuple(vpn for vpn in found.vpns if vpn not in found.lacking.vpns)
-        names = [vpn.partition("+")[0] for vpn in vpns if vpn != "none"]
+        names = [split_build(vpn)[0].partition("+")[0] for vpn in vpns if vpn != "none"]
     results = install(names)
     remember(results)
     return results

@@ -52,7 +52,7 @@ def parse_claim_test(text: str, names: StudyNames) -> ClaimTest:
 
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_VPN = re.compile(r"[A-Za-z][A-Za-z0-9_./+-]*")
+_VPN = re.compile(r"[A-Za-z][A-Za-z0-9_./+@-]*")
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 _VALUE = re.compile(r"[^,\[\]]+")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?")

@@ -1,0 +1,69 @@
+"""``culvert versions``: two commits of a VPN, built and measured in the same blocks."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+
+from culvert.api.opening import measure
+from culvert.commands.actions.compare import metrics_of, share, write
+from culvert.compare.form import Form
+from culvert.compare.outcome import CompareOutcome, compare
+from culvert.compare.side import sides
+from culvert.console import err
+from culvert.study.builds import BuildTable
+from culvert.study.study import Study
+from culvert.versions import composed
+from culvert.versions.builds import Builder
+from culvert.versions.composed import Composed
+from culvert.versions.repository import SHORT
+from culvert.vpns.registry import installed_catalogue
+
+BASE, HEAD = "base", "head"
+_UNBUILT = BuildTable(programs="/")
+
+
+@dataclass(frozen=True)
+class VersionsRequest:
+    """Options as written on the command line."""
+
+    base: str
+    head: str
+    builder: Builder
+    composed: Composed
+    budget: str
+    directory: Path
+    tolerance: str
+    alpha: str
+    metrics: str | None
+
+
+def run_versions(request: VersionsRequest, form: Form) -> bool:
+    """Print the comparison, write it with the report; true if the head is slower or a cell of it
+    has no trial that counts. Raises CulvertError."""
+    tolerance = share(request.tolerance, "--tolerance", most=0.5)
+    alpha = share(request.alpha, "--alpha", most=0.2)
+    plan = {"blocks": {"budget": request.budget}}
+    text = request.composed.text({BASE: _UNBUILT, HEAD: _UNBUILT}, plan)
+    study = Study.parse(text, installed_catalogue(), source=request.composed.study)
+    builds = {}
+    for name, revision in ((BASE, request.base), (HEAD, request.head)):
+        builds[name] = request.builder.build(revision).table
+        err.print(f"{name}: {revision}, built at {builds[name].commit[:SHORT]}", markup=False)
+    file = composed.write(request.composed.text(builds, plan), request.directory)
+    with redirect_stdout(sys.stderr):  # standard output is for the comparison
+        run = measure(file, request.directory)
+    a, b = sides([str(run.directory)], [one for one in study.vpns if "@" in one])
+    outcome = compare(a, b, tolerance=tolerance, alpha=alpha, metrics=metrics_of(request.metrics))
+    write(outcome, Form.MARKDOWN, run.directory / "compare.md")
+    write(outcome, Form.JUNIT, run.directory / "compare.xml")
+    err.print(f"report: {run.report().absolute()}", markup=False)
+    write(outcome, form, None)
+    return outcome.regressed or broken(outcome)
+
+
+def broken(outcome: CompareOutcome) -> bool:
+    """Whether a cell that the base has was not measured with the head: it is no VPN any more."""
+    return any(one.side == "B" for one in outcome.absent)

@@ -1,0 +1,129 @@
+"""Which commit of a history changed a figure: a search with noisy measurements.
+
+One commit changes the figure, by an unknown amount, and all later ones have the change. A
+measurement of a commit is a difference from the good one, taken in the same block: its mean is 0
+before the change and the unknown shift from it on, and its variance is unknown too. With a flat
+prior for the shift and a prior 1 / sigma^2 for the variance, both integrate out (Box and Tiao,
+"Bayesian Inference in Statistical Analysis", 1973, section 2): of N differences, n of them at or
+after commit i, with the residual sum of squares S around 0 and around their mean,
+
+    P(i is the first changed commit | differences)  ~  n^(-1/2)  S^(-(N - 1) / 2)
+
+The next measurement is at the posterior's median, which halves it (Waeber, Frazier and Henderson,
+"Bisection search with noisy responses", SIAM J. Control Optim. 51, 2013). Every earlier difference
+counts for every decision, so no decision has to be made with certainty before the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from culvert.statistics.values import Array
+
+LOOKS = (4, 6, 9, 13, 20, 30, 45, 70)
+"""Numbers of differences between the two ends after which they are tested."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Of one block: the logarithm of a commit's figure over that of the good commit. ``commit``
+    counts from 1, the first after the good one."""
+
+    commit: int
+    value: float
+
+
+class Ends(Enum):
+    """Whether the bad commit has the change."""
+
+    SHOWN = "it has"
+    REFUTED = "it has not"
+    OPEN = "more differences are needed"
+
+
+def ends(values: Sequence[float], change: float, alpha: float) -> Ends:
+    """Test the differences of the bad commit: against no change, and against the claimed one.
+
+    ``change`` is the claimed logarithm of the ratio. Each answer is wrong with a probability of at
+    most alpha, over all looks (Bonferroni); if neither is shown at the last look, it is refuted.
+    """
+    from scipy.special import stdtr  # noqa: PLC0415 - slow to import, seldom needed
+
+    n = len(values)
+    if n not in LOOKS:
+        return Ends.OPEN
+    towards = np.asarray(values) * np.sign(change)
+    se = float(towards.std(ddof=1)) / np.sqrt(n)
+    level = alpha / len(LOOKS)
+
+    def p_of(distance: float) -> float:
+        return float(stdtr(n - 1, -distance / se)) if se else float(distance <= 0)
+
+    mean = float(towards.mean())
+    if p_of(mean) <= level:
+        return Ends.SHOWN
+    return Ends.REFUTED if n == LOOKS[-1] or p_of(abs(change) - mean) <= level else Ends.OPEN
+
+
+def posterior(commits: int, seen: Sequence[Difference]) -> Array:
+    """The probability of each commit, from the first after the good one to the bad one, that it is
+    the first with the change. Differences of the bad commit are among ``seen``."""
+    positions = np.array([one.commit for one in seen])
+    values = np.array([one.value for one in seen])
+    first = np.arange(1, commits + 1)
+    changed = positions[None, :] >= first[:, None]
+    counts = changed.sum(axis=1)
+    sums = changed @ values
+    residual = np.maximum((values**2).sum() - sums**2 / counts, 1e-12 * (values**2).sum() + 1e-300)
+    logarithm = -0.5 * np.log(counts) - 0.5 * (len(values) - 1) * np.log(residual)
+    weights = np.exp(logarithm - logarithm.max())
+    found: Array = weights / weights.sum()
+    return found
+
+
+@dataclass(frozen=True)
+class Suspects:
+    """Commits that no measurement can tell apart, with the probability that one of them changed the
+    figure: one commit, or several where all but the last cannot be measured."""
+
+    commits: tuple[int, ...]
+    probability: float
+
+
+def suspects(probabilities: Array, unmeasurable: Collection[int] = ()) -> list[Suspects]:
+    """The commits by what can be told apart, the most probable first."""
+    found: list[Suspects] = []
+    group: list[int] = []
+    for commit in range(1, len(probabilities) + 1):
+        group.append(commit)
+        if commit not in unmeasurable:
+            share = float(sum(probabilities[one - 1] for one in group))
+            found.append(Suspects(tuple(group), share))
+            group = []
+    return sorted(found, key=lambda one: -one.probability)
+
+
+def next_commit(probabilities: Array, unmeasurable: Collection[int] = ()) -> int | None:
+    """The commit to measure next: the measurable one that is nearest the posterior's median.
+
+    None if no commit before the bad one can be measured.
+    """
+    before = np.cumsum(probabilities)[:-1]
+    order = np.argsort(np.abs(before - 0.5), kind="stable") + 1
+    return next((int(one) for one in order if one not in unmeasurable), None)
+
+
+def credible(found: Sequence[Suspects], level: float) -> list[int]:
+    """The fewest commits that hold the changed one with that probability, in their order."""
+    kept: list[int] = []
+    total = 0.0
+    for one in found:
+        kept += one.commits
+        total += one.probability
+        if total >= level:
+            break
+    return sorted(kept)

@@ -1,0 +1,1 @@
+"""Commits of a VPN's source: built, and measured against each other."""
