@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import Field
 
@@ -19,8 +20,8 @@ class BuildTable(Table):
     """``programs`` is the directory of the built programs, absolute; ``commit`` is that of their
     source."""
 
-    programs: str = Field(pattern="^/")
-    commit: str = Field("", max_length=200)
+    programs: Annotated[str, Field(pattern="^/")]
+    commit: str = ""
 
     @property
     def directory(self) -> Path:
