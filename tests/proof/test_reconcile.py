@@ -114,7 +114,7 @@ def test_super_packets_are_bounded_only() -> None:
     assert not judge(flow, flow, headers_once * 2, super_packets=True)
 
 
-def judge_stream(flow: Flow, link: LinkCount) -> bool:
+def judge_stream(flow: Flow, link: LinkCount, acknowledgement_bytes: int = 0) -> bool:
     return reconcile(
         "a to b",
         sent=flow,
@@ -124,6 +124,7 @@ def judge_stream(flow: Flow, link: LinkCount) -> bool:
         inner_mtu=1500,
         ethernet_mtu=ETHERNET_MTU,
         super_packets=False,
+        acknowledgement_bytes=acknowledgement_bytes,
     ).passed
 
 
@@ -147,6 +148,15 @@ def test_clear_text_beside_a_stream_does_not(packets: int, length: int) -> None:
 @given(st.integers(0, 10**6))
 def test_a_stream_without_data_has_acknowledgements_only(segments: int) -> None:
     assert judge_stream(Flow(0, 0), LinkCount(segments, 52 * segments))
+
+
+@given(st.integers(1000, 10**6), st.integers(36, 64))
+def test_a_stream_may_acknowledge_what_the_other_direction_carried(
+    answered: int, length: int
+) -> None:
+    link = LinkCount(answered, answered * (52 + length))
+    assert judge_stream(Flow(0, 0), link, 64 * answered)
+    assert not judge_stream(Flow(0, 0), link)
 
 
 @given(st.integers(68, 9000), st.integers(576, 9000))

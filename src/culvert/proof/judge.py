@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from culvert.labs.node import Node
 from culvert.proof.capture import judge_capture
 from culvert.proof.reconcile import LinkCount, reconcile
 from culvert.proof.route import judge_relays, to_control
@@ -12,7 +11,6 @@ from culvert.topology.link.spec import LinkSpec
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
-from culvert.trial.traffic import Flow
 from culvert.trial.watch import Watched
 from culvert.vpns.base import length_on_underlay
 
@@ -84,12 +82,14 @@ def _of_bytes(session: Session, outcome: Outcome, watched: Watched) -> list[Chec
     lab_version = session.lab.spec.underlay
     assert traffic is not None  # the caller checked
     source, target = session.source, session.target
-    directions: list[tuple[str, Node, Flow, Flow]] = [
-        (f"{source.name} to {target.name}", source, traffic.a_to_b_sent, traffic.a_to_b_received),
-        (f"{target.name} to {source.name}", target, traffic.b_to_a_sent, traffic.b_to_a_received),
-    ]
+    there = (traffic.a_to_b_sent, traffic.a_to_b_received)
+    back = (traffic.b_to_a_sent, traffic.b_to_a_received)
     checks = []
-    for direction, sender, sent, received in directions:
+    for sender, receiver, (sent, received), (answered, _) in (
+        (source, target, there, back),
+        (target, source, back, there),
+    ):
+        direction = f"{sender.name} to {receiver.name}"
         device = watched.nodes[sender.name].accounted.device(sender.underlay.device)
         inner_mtu = session.inner_mtu(sender)
         if device is None or inner_mtu is None:
@@ -127,6 +127,7 @@ def _of_bytes(session: Session, outcome: Outcome, watched: Watched) -> list[Chec
                 super_packets=link.offloads and handed is None,
                 duplication=max(link.impairment.a_to_b.duplicate, link.impairment.b_to_a.duplicate),
                 to_control=to_control(session, watched),
+                acknowledgement_bytes=vpn.acknowledgement_bytes * answered.packets,
                 version=lab_version,
             )
         )

@@ -108,6 +108,7 @@ def reconcile(
     super_packets: bool,
     duplication: float = 0.0,
     to_control: LinkCount = NONE,
+    acknowledgement_bytes: int = 0,
     version: IpVersion = IpVersion.V4,
 ) -> Check:
     """Check one direction.
@@ -115,8 +116,9 @@ def reconcile(
     ``super_packets``: the link carries GSO packets, whose repeated headers are not counted; then
     the outer bytes may be as low as the inner ones. ``duplication`` is the requested share of
     duplicates: the far end counts, or answers, as many packets more. ``to_control``: what the VPN's
-    control servers received, which the sender may have sent beside its packets. ``version`` is that
-    of the packets on the link.
+    control servers received, which the sender may have sent beside its packets;
+    ``acknowledgement_bytes``: how much of a stream may acknowledge the packets of the other
+    direction. ``version`` is that of the packets on the link.
     """
     least, most = float(link.ip_bytes), float(link.ip_bytes + link.unsure_bytes)
     if outer_length(inner_mtu) is None:
@@ -135,7 +137,7 @@ def reconcile(
     slack = TOLERANCE_BYTES + TOLERANCE_PACKETS * high / max(sent.packets, 1)
     low_bound = low * (1 - RELATIVE_TOLERANCE) / (1 + 2 * duplication) - slack
     high_bound = high * (1 + RELATIVE_TOLERANCE) * (1 + 2 * duplication) + slack
-    high_bound += to_control.ip_bytes
+    high_bound += to_control.ip_bytes + acknowledgement_bytes
     passed = least <= high_bound and most >= low_bound
     inner = f"{received.packets} to {sent.packets} inner packets"
     return Check(

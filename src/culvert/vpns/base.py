@@ -78,6 +78,10 @@ class Vpn(ABC):
     """Numbers of routing tables that its programs use; they are not configurable."""
     firewall_tables: ClassVar[frozenset[str]] = frozenset()
     """Names of tables of nftables that its programs create, of families ip and ip6."""
+    acknowledgement_bytes: ClassVar[int] = 0
+    """What an end of a stream sends back at most for each packet that it receives, beside TCP's own
+    acknowledgements; such as SSH's window adjustments."""
+
     rekey_deadline_s: ClassVar[float] = 10.0
     """Longest duration of rekey(): with some VPNs it waits until they renew their keys
     themselves."""

@@ -95,6 +95,9 @@ class Ssh(TunProgram):
     configures_device = False
     no_initiation = "the target has no device, and so no address to answer at, before the login"
     device, port = "tun0", 22
+    acknowledgement_bytes = 64
+    """SSH_MSG_CHANNEL_WINDOW_ADJUST (RFC 4254, section 5.2), padded, with its tag; the slower the
+    reader, the more of them."""
 
     def version(self, host: Host) -> str:
         return package_version(host, _PACKAGE) or super().version(host)
