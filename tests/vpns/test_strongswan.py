@@ -237,8 +237,8 @@ def told(count: str, kind: str | None) -> Node:
 
 
 class TestConfiguration:
-    LOCAL = IkeEnd("a", IPv4Address("198.18.0.1"), IPv4Address("198.19.0.1"))
-    REMOTE = IkeEnd("b", IPv4Address("198.18.0.2"), IPv4Address("198.19.0.2"))
+    LOCAL = IkeEnd("a", IPv4Address("198.18.0.1"), [IPv4Address("198.19.0.1")])
+    REMOTE = IkeEnd("b", IPv4Address("198.18.0.2"), [IPv4Address("198.19.0.2")])
     CONNECTION = IkeConnection("tunnel", LOCAL, REMOTE, initiates=True, shared_key="00")
 
     @pytest.mark.parametrize("transform", TRANSFORMS.values())

@@ -10,10 +10,10 @@ from __future__ import annotations
 import socket
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network, ip_interface
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,8 @@ class LinkState:
     kind: str
     mtu: int
     up: bool
-    addresses: tuple[IPv4Interface, ...]
+    addresses: tuple[Interface, ...]
+    """Those of IPv4, then those of IPv6 but for its link-local ones."""
 
 
 class Node(Host):
@@ -202,6 +203,14 @@ _ATTRIBUTES = {
 }
 
 
+def listed(addresses: Iterable[Interface]) -> tuple[Interface, ...]:
+    """Addresses in the order of ``LinkState.addresses``."""
+    known = [
+        each for each in addresses if isinstance(each, IPv4Interface) or not each.is_link_local
+    ]
+    return tuple(sorted(known, key=lambda each: each.version))
+
+
 def _link_words(kind: str, attributes: Mapping[str, object]) -> list[str]:
     """The arguments of ``ip link add`` for attributes with pyroute2's names."""
     before, after = [], []
@@ -218,10 +227,10 @@ def _link_words(kind: str, attributes: Mapping[str, object]) -> list[str]:
 def _link_state(links: Sequence[dict[str, Any]], device: str) -> LinkState | None:
     for shown in links:
         if shown.get("ifname") == device:
-            addresses = tuple(
-                IPv4Interface(f"{each['local']}/{each['prefixlen']}")
+            addresses = listed(
+                ip_interface(f"{each['local']}/{each['prefixlen']}")
                 for each in shown.get("addr_info", ())
-                if each.get("family") == "inet"
+                if each.get("family") in ("inet", "inet6")
             )
             kind = shown.get("linkinfo", {}).get("info_kind", "")
             return LinkState(device, kind, shown["mtu"], "UP" in shown["flags"], addresses)

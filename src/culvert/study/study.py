@@ -23,7 +23,7 @@ from culvert.study.claims.test import ClaimTest
 from culvert.study.conditions.condition import ConditionTable
 from culvert.study.conditions.impairments import DIRECTORY
 from culvert.study.conditions.processors import node_cpus, queues
-from culvert.study.conditions.topology import topology_of, underlay_of
+from culvert.study.conditions.topology import inner_of, topology_of, underlay_of
 from culvert.study.model import StudyFile, excluded
 from culvert.study.parameters import Requested
 from culvert.study.problems import problems_of, study_error
@@ -35,7 +35,7 @@ from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 
 _LATER_LAB_KEYS = ("clients", "members", "paths", "overlay_mtu", "underlay")
-_LATER_CONDITION_KEYS = ("links", "nat_pairs", "pods", "underlay")
+_LATER_CONDITION_KEYS = ("links", "nat_pairs", "pods", "underlay", "inner")
 """Keys added in later versions: where absent, the study's digest is the same as before."""
 
 
@@ -212,6 +212,7 @@ class Study:
             pods=wanted.pods,
             overlay_mtu=lab.overlay_mtu,
             underlay=underlay_of(lab, wanted),
+            inner=inner_of(wanted),
         )
 
 

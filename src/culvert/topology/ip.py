@@ -33,5 +33,7 @@ class IpVersion(IntEnum):
         return f"ipv{self.value}"
 
 
+LEAST_MTU_IPV6 = 1280
+"""Of a link that carries IPv6 (RFC 8200, section 5)."""
 LONGER_IPV6 = IpVersion.V6.header_bytes - IpVersion.V4.header_bytes
 """Bytes by which a packet of IPv6 is longer than one of IPv4 with the same payload."""

@@ -29,7 +29,7 @@ PRIVATE = IPv4Network("10.18.0.0/16")
 """Behind a member's own NAT, and between the two of a CGNAT."""
 PUBLIC_IPV6 = IPv6Network("2001:2::/48")
 EVERYWHERE = IPv4Network("0.0.0.0/0")
-_EVERYWHERE_IPV6 = IPv6Network("::/0")
+EVERYWHERE_IPV6 = IPv6Network("::/0")
 _WIDE, _NARROW = 24, 28
 """Prefix lengths: of up to 256 networks, of up to 4,096."""
 _PREFIX_IPV6 = 64
@@ -168,7 +168,7 @@ def _routes(made: UnderlayPlan) -> list[StaticRoute]:
         if upstream is None:
             continue
         gateway = _ip(upstream.end(upstream.network.right))
-        everywhere = EVERYWHERE if IpVersion(gateway.version) is IpVersion.V4 else _EVERYWHERE_IPV6
+        everywhere = EVERYWHERE if IpVersion(gateway.version) is IpVersion.V4 else EVERYWHERE_IPV6
         routes.append(StaticRoute(node.name, everywhere, gateway))
         if node.role is Role.ROUTER and node.nat is None:
             routes += _into(made, node.name, upstream)

@@ -97,6 +97,8 @@ class LabSpec:
     """Largest MTU in bytes of the pods of the embedded cluster; None: what the underlay leaves."""
     underlay: IpVersion = IpVersion.V4
     """The version with which nodes reach each other below the VPNs; of namespaces only."""
+    inner: IpVersion = IpVersion.V4
+    """That of measured packets inside the VPNs; of namespaces only."""
     absent: frozenset[str] = frozenset()
     """Nodes of the topology that are left out: their hosts are lost. The others keep theirs."""
     ipv6_inside: bool = False
@@ -106,7 +108,8 @@ class LabSpec:
     @property
     def members_have_ipv6(self) -> bool:
         """Whether drivers give members IPv6 addresses inside the VPN."""
-        return self.ipv6_inside or self.topology.full_tunnel
+        inside = self.ipv6_inside or self.inner is IpVersion.V6
+        return inside or self.topology.full_tunnel
 
     @property
     def mtu(self) -> int:

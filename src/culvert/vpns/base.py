@@ -69,6 +69,9 @@ class Vpn(ABC):
     """The Ansible role (a folder of ansible/roles) that installs it; None: nothing to install."""
     underlays: frozenset[IpVersion] = frozenset(IpVersion)
     """Versions of IP below the VPN that it supports."""
+    ipv6_inside: bool = False
+    """Whether measured packets can have IPv6: the driver gives members the addresses of
+    ``inner_ipv6()`` where the lab requests such."""
     no_initiation: ClassVar[str] = ""
     """Why no initiation can be measured; empty if one can."""
     on_demand: ClassVar[bool] = False
@@ -140,6 +143,12 @@ class Vpn(ABC):
     def prepare(self, lab: Lab) -> None:
         """Remember the lab, then ``choose()`` and ``configure()``."""
         self._lab = lab
+        if self.inner_version is IpVersion.V6 and not self.ipv6_inside:
+            raise NotPossible(
+                self.id,
+                "has no IPv6 inside, or its driver has no configuration for it",
+                'leave it out in conditions with inner = "ipv6"',
+            )
         self.choose(lab)
         self.configure()
 
@@ -208,9 +217,15 @@ class Vpn(ABC):
         address = TUNNELS_IPV6[self.lab.spec.topology.member_numbers[node.name] + 1]
         return IPv6Interface((address, TUNNELS_IPV6.prefixlen))
 
+    @property
+    def inner_version(self) -> IpVersion:
+        """That of measured packets inside; a driver overrides it whose VPN has IPv6 only."""
+        return self.lab.spec.inner
+
     def traffic_address(self, node: Node) -> Address:
         """The address from and to which measured packets go: the inner one."""
-        return self.inner(node).ip
+        ipv6 = self.inner_ipv6(node) if self.inner_version is IpVersion.V6 else None
+        return self.inner(node).ip if ipv6 is None else ipv6.ip
 
     @abstractmethod
     def interface(self, node: Node) -> str:
@@ -296,10 +311,16 @@ class Vpn(ABC):
 
 
 def length_on_underlay(vpn: Vpn, inner_length: int) -> int | None:
-    """``outer_length`` on the lab's underlay, where packets may be those of IPv6."""
-    length = vpn.outer_length(inner_length)
-    over_ipv6 = vpn._lab is not None and vpn._lab.spec.underlay is IpVersion.V6
-    return length + LONGER_IPV6 if length is not None and over_ipv6 else length
+    """``outer_length`` on the lab's underlay, where packets may be those of IPv6. ``inner_length``
+    is that of an inner packet of IPv4 with the same payload."""
+    if vpn._lab is None:
+        return vpn.outer_length(inner_length)
+    inside, outside = (
+        LONGER_IPV6 if version is IpVersion.V6 else 0
+        for version in (vpn.inner_version, vpn._lab.spec.underlay)
+    )
+    length = vpn.outer_length(inner_length + inside)
+    return None if length is None else length + outside
 
 
 def underlay_address(node: Node) -> Address:

@@ -56,6 +56,7 @@ class Fastd(TunProgram):
         _variant("aes128-umac", "AES-128 in counter mode", "aes128-ctr+umac", DataCipher.AES),
         _variant("salsa20-poly1305", "as NaCl's box", "salsa20+poly1305", DataCipher.OTHER),
     )
+    ipv6_inside = True
     role = "fastd"
     program = "fastd"
     configures_device = False

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from ipaddress import IPv4Interface
+from ipaddress import IPv4Interface, IPv6Interface
 from typing import ClassVar
 
 from culvert.errors import VpnError
@@ -19,7 +19,7 @@ from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Path, Role
 from culvert.vpns.facts import wait_for_ping
-from culvert.vpns.tundevice import TunDevice
+from culvert.vpns.tundevice import TunDevice, assigned_ipv6
 from culvert.vpns.variant import DIRECT, Route, Variant
 
 
@@ -134,3 +134,7 @@ class AssigningMeshVpn(MeshVpn):
             where = f"{self.id} on node {node.name}"
             raise VpnError(where, "it has no address before it joins", "see why it did not join")
         return self.addresses[node.name]
+
+    def inner_ipv6(self, node: Node) -> IPv6Interface | None:
+        """That of its device, if members have IPv6."""
+        return assigned_ipv6(self, node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import IPv4Interface
 from typing import ClassVar
 
-from culvert.topology.ip import Address
+from culvert.topology.ip import Address, IpVersion
 from culvert.vpns.authoring import (
     DataCipher,
     DataPath,
@@ -44,6 +44,7 @@ class NoVpn(Vpn):
     )
 
     joins_together = True
+    ipv6_inside = True
 
     def missing(self, host: Host) -> list[Missing]:
         del host
@@ -67,6 +68,11 @@ class NoVpn(Vpn):
 
     def resume(self, path: Path) -> None:
         """The underlay is always up."""
+
+    @property
+    def inner_version(self) -> IpVersion:
+        """There is no inside; see ``outer_length`` for a packet of IPv6."""
+        return IpVersion.V4
 
     def inner(self, node: Node) -> IPv4Interface:
         """The node's address on the underlay."""

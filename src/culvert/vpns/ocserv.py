@@ -8,10 +8,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from ipaddress import IPv4Interface
+from ipaddress import IPv4Interface, IPv6Interface
 from socket import IPPROTO_TCP, IPPROTO_UDP
 from typing import ClassVar
 
+from culvert.topology.plan import TUNNELS_IPV6
 from culvert.vpns.authoring import (
     TUNNEL,
     Capability,
@@ -52,6 +53,7 @@ isolate-workers = false
 device = {device}
 ipv4-network = {network}
 ipv4-netmask = {netmask}
+{ipv6}
 mtu = {mtu}
 ping-leases = false
 config-per-user = {folder}/users
@@ -78,6 +80,7 @@ class Ocserv(TunProgram):
         _variant("dtls", "data by DTLS 1.2", f"UDP {_PORT}; control by TCP {_PORT}"),
         _variant("tls", "data in the TLS connection", f"TCP {_PORT}"),
     )
+    ipv6_inside = True
     role = "ocserv"
     program = "openconnect"
     server_program = "ocserv"
@@ -94,6 +97,13 @@ class Ocserv(TunProgram):
         network = self.lab.tunnels
         return IPv4Interface(f"{network[1 if node.name == self.target.name else 2]}/24")
 
+    def inner_ipv6(self, node: Node) -> IPv6Interface | None:
+        """The same of IPv6."""
+        if not self.lab.spec.members_have_ipv6:
+            return None
+        number = 1 if node.name == self.target.name else 2
+        return IPv6Interface((TUNNELS_IPV6[number], TUNNELS_IPV6.prefixlen))
+
     def configure(self) -> None:
         """Certificates of one authority."""
         (source,), target = self.sources, self.target
@@ -103,7 +113,9 @@ class Ocserv(TunProgram):
             node.write("ocserv/certificate.pem", issued.certificate)
             node.write("ocserv/key.pem", issued.key, secret=True)
             node.write("ocserv/authority.pem", authority.certificate)
-        user = f"explicit-ipv4 = {self.inner(source).ip}\n"
+        inner, ipv6 = self.inner(source), self.inner_ipv6(source)
+        user = f"explicit-ipv4 = {inner.ip}\n"
+        user += "" if ipv6 is None else f"explicit-ipv6 = {ipv6.ip}\n"
         target.write(f"ocserv/users/{underlay_address(source)}", user)
         text = _SERVER.format(
             address=underlay_address(target),
@@ -111,8 +123,9 @@ class Ocserv(TunProgram):
             udp=f"udp-port = {self.port}" if self._by_udp else "",
             folder=target.directory / "ocserv",
             device=self.device.removesuffix("0"),
-            network=self.inner(target).network.network_address,
-            netmask=self.inner(target).netmask,
+            network=inner.network.network_address,
+            netmask=inner.netmask,
+            ipv6="" if ipv6 is None else f"ipv6-network = {ipv6.network}\nipv6-subnet-prefix = 128",
             mtu=self.lab.spec.mtu,
         )
         target.write("ocserv/config", text)

@@ -82,6 +82,7 @@ class Ssh(TunProgram):
         _variant("chacha20-poly1305", "chacha20-poly1305@openssh.com", DataCipher.CHACHA20),
         _variant("aes128-gcm", "aes128-gcm@openssh.com", DataCipher.AES),
     )
+    ipv6_inside = True
     role = "ssh"
     program = "ssh"
     server_program = _SERVER

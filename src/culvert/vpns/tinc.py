@@ -43,8 +43,7 @@ BindToAddress = {address}
 _HOST = """\
 Address = {address}
 Port = {port}
-Subnet = {inner}/32
-Cipher = {cipher}
+{subnets}Cipher = {cipher}
 Digest = sha256
 PMTUDiscovery = no
 {key}"""
@@ -67,6 +66,7 @@ class Tinc(TunProgram):
         _variant("aes-256-cbc", "its default cipher"),
         _variant("aes-128-cbc", "with shorter keys"),
     )
+    ipv6_inside = True
     role = "tinc"
     program = "tincd"
     configures_device = False
@@ -88,7 +88,7 @@ class Tinc(TunProgram):
             hosts[node.name] = _HOST.format(
                 address=underlay_address(node),
                 port=self.port,
-                inner=self.inner(node).ip,
+                subnets="".join(f"Subnet = {each.ip}\n" for each in self.inside(node)),
                 cipher=self.variant.name,
                 key=public.decode(),
             )

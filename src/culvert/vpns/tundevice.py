@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from ipaddress import IPv4Interface, IPv4Network
+from ipaddress import IPv4Interface, IPv4Network, IPv6Interface
 from socket import IPPROTO_UDP
 from typing import ClassVar, Self
 
@@ -14,7 +14,7 @@ from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
-from culvert.topology.ip import LONGER_IPV6, Interface, IpVersion
+from culvert.topology.ip import LEAST_MTU_IPV6, LONGER_IPV6, Interface, IpVersion
 from culvert.vpns.base import Vpn
 from culvert.vpns.facts import missing_tun, path_of_device
 from culvert.vpns.outer import OuterFlow, OuterMessage, largest_inner
@@ -90,6 +90,12 @@ class TunDevice(Vpn):
         super().prepare(lab)
         for member in lab.members:
             refuse_taken(self.id, member, self.fixed_range or lab.tunnels)
+        if self.inner_version is IpVersion.V6 and self.inner_mtu < LEAST_MTU_IPV6:
+            raise NotPossible(
+                f"{self.id} with IPv6 inside",
+                f"the link's MTU of {lab.spec.mtu} leaves {self.inner_mtu} bytes for its packets",
+                f"IPv6 needs {LEAST_MTU_IPV6} (RFC 8200): use a link with a larger MTU",
+            )
 
     def choose(self, lab: Lab) -> None:
         """Both the device and the port."""
@@ -104,9 +110,10 @@ class TunDevice(Vpn):
     def set_up_device(self, node: Node) -> None:
         """Give an existing device the node's inner addresses, unless it has them, and the MTU, and
         set it up: for a program, or a kernel, that does not."""
-        link, addresses = node.link(self.device), self.inside(node)
-        for address in addresses if link is None or addresses[0] not in link.addresses else ():
-            node.add_address(self.device, address)
+        link = node.link(self.device)
+        for address in self.inside(node):
+            if link is None or address not in link.addresses:
+                node.add_address(self.device, address)
         node.set_link(self.device, up=True, mtu=self.inner_mtu)
 
     def inside(self, node: Node) -> Sequence[Interface]:
@@ -150,6 +157,21 @@ class TunDevice(Vpn):
     def outer_length(self, inner_length: int) -> int | None:
         """With the constant overhead."""
         return inner_length + self.overhead
+
+
+def assigned_ipv6(vpn: Vpn, node: Node) -> IPv6Interface | None:
+    """``inner_ipv6()`` of a VPN that gives a node's device its address itself; raises VpnError if
+    it has none in time."""
+    if not vpn.lab.spec.members_have_ipv6 and vpn.inner_version is IpVersion.V4:
+        return None
+
+    def its() -> IPv6Interface | None:
+        link = node.link(vpn.interface(node))
+        addresses = link.addresses if link is not None else ()
+        return next((each for each in addresses if isinstance(each, IPv6Interface)), None)
+
+    what = f"{vpn.interface(node)} on node {node.name} had an IPv6 address"
+    return vpn.await_fact(its, next(iter(vpn.processes[node.name]), None), what)
 
 
 def refuse_taken(vpn: str, node: Node, network: IPv4Network) -> None:

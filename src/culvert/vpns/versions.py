@@ -49,6 +49,12 @@ def read_go_build(host: Host, program: str) -> GoBuild | None:
         return None
 
 
+def go_version(host: Host, program: str) -> str:
+    """Versions of a Go program's module and compiler, in words."""
+    build = read_go_build(host, program)
+    return f"{build.version} ({build.go})" if build and build.version else "unknown"
+
+
 def _parse(data: bytes) -> GoBuild | None:
     start = data.find(_MAGIC)
     while start != -1:

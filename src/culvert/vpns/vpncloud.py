@@ -53,6 +53,7 @@ class VpnCloud(TunProgram):
         _variant("aes256", "AES256", "AES-256-GCM", DataCipher.AES),
         _variant("chacha20", "CHACHA20", "ChaCha20-Poly1305", DataCipher.CHACHA20),
     )
+    ipv6_inside = True
     role = "vpncloud"
     program = "vpncloud"
     configures_device = False
@@ -75,7 +76,7 @@ class VpnCloud(TunProgram):
                 "listen": endpoint(underlay_address(node), self.port),
                 "peers": [endpoint(underlay_address(each), self.port) for each in known],
                 "crypto": crypto,
-                "claims": [f"{self.inner(node).ip}/32"],
+                "claims": [f"{each.ip}/{each.max_prefixlen}" for each in self.inside(node)],
                 "port-forwarding": False,
             }
             node.write("vpncloud/config", json.dumps(configuration), secret=True)

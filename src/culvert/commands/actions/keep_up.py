@@ -128,7 +128,7 @@ class _Kept:
                 node.name: {
                     "namespace": self.namespace(node),
                     "interface": self.vpn.interface(node),
-                    "inner": str(self.vpn.inner(node).ip),
+                    "inner": str(self.vpn.traffic_address(node)),
                     "underlay": str(node.underlay.address.ip),
                 }
                 for node in self.lab.members
@@ -147,9 +147,9 @@ class _Kept:
             out.print(f"  {mark}  {escape(check.name)}: {escape(check.detail)}")
         out.print()
         for node in self.lab.members:
-            inner, device = self.vpn.inner(node).ip, self.vpn.interface(node)
+            inner, device = self.vpn.traffic_address(node), self.vpn.interface(node)
             out.print(f"  {node.name}  {inner} on {device}, underlay {node.underlay.address.ip}")
-        to = self.vpn.inner(self.lab.b).ip
+        to = self.vpn.traffic_address(self.lab.b)
         enter = shlex.join(_how_to_enter())
         out.print(
             f"\nTo use it, in another terminal:"

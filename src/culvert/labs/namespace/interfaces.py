@@ -7,14 +7,14 @@ import select
 import socket
 import time
 from collections.abc import Callable
-from ipaddress import IPv4Interface, IPv4Network
+from ipaddress import ip_interface
 from typing import Any
 
 from pyroute2.netlink.exceptions import NetlinkError
 
 from culvert.errors import DeadlineExceeded, LabError
 from culvert.labs.namespace.thread import NamespaceThread
-from culvert.labs.node import LinkState
+from culvert.labs.node import LinkState, listed
 from culvert.topology.ip import Address, Interface, IpVersion, Subnet
 from culvert.waiting import wait_until
 
@@ -28,7 +28,7 @@ def read(namespace: NamespaceThread, device: str) -> LinkState | None:
     def ask(netlink: Any) -> LinkState | None:
         try:
             (link,) = netlink.link("get", ifname=device)
-            addresses = netlink.get_addr(index=link["index"], family=socket.AF_INET)
+            addresses = netlink.get_addr(index=link["index"], family=socket.AF_UNSPEC)
         except NetlinkError as error:
             if error.code == errno.ENODEV:
                 return None
@@ -39,7 +39,7 @@ def read(namespace: NamespaceThread, device: str) -> LinkState | None:
             kind=information.get_attr("IFLA_INFO_KIND") or "" if information else "",
             mtu=link.get_attr("IFLA_MTU"),
             up=bool(link["flags"] & 1),
-            addresses=tuple(_interface(address) for address in addresses),
+            addresses=listed(_interface(address) for address in addresses),
         )
 
     return namespace.netlink(ask, f"interface {device}")
@@ -165,13 +165,14 @@ def family(address: Address | Subnet) -> socket.AddressFamily:
     return socket.AF_INET if IpVersion(address.version) is IpVersion.V4 else socket.AF_INET6
 
 
-def refuse(namespace: NamespaceThread, destination: IPv4Network) -> None:
+def refuse(namespace: NamespaceThread, destination: Subnet) -> None:
     """Packets that no other route takes are refused, as where no route exists: they do not follow a
     default route."""
     last = 2**32 - 1  # any route to the same network comes first
 
     def insert(netlink: Any) -> None:
-        netlink.route("add", dst=str(destination), type="throw", priority=last)
+        version = family(destination.network_address)
+        netlink.route("add", family=version, dst=str(destination), type="throw", priority=last)
 
     namespace.netlink(insert, f"route to {destination}")
 
@@ -212,10 +213,10 @@ def index_of(netlink: Any, device: str) -> int:
     return int(link["index"])
 
 
-def _interface(message: Any) -> IPv4Interface:
+def _interface(message: Any) -> Interface:
     # IFA_ADDRESS is the peer's on a point-to-point interface, IFA_LOCAL is ours.
     local = message.get_attr("IFA_LOCAL") or message.get_attr("IFA_ADDRESS")
-    return IPv4Interface(f"{local}/{message['prefixlen']}")
+    return ip_interface(f"{local}/{message['prefixlen']}")
 
 
 def _wait_for(namespace: NamespaceThread, fact: Callable[[], bool], deadline_s: float) -> bool:

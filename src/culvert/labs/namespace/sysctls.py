@@ -47,7 +47,10 @@ ROUTER: Mapping[IpVersion, Mapping[str, str]] = {
 IPV6 = "net/ipv6"
 
 
-IPV6_FOR_NEW_DEVICES = {f"{IPV6}/conf/default/disable_ipv6": "0"}
+IPV6_FOR_NEW_DEVICES = {
+    f"{IPV6}/conf/default/disable_ipv6": "0",
+    f"{IPV6}/conf/default/accept_dad": "0",  # an address can be used at once
+}
 
 
 def of_ipv6_device(device: str) -> Mapping[str, str]:

@@ -34,7 +34,16 @@ from culvert.labs.witness import Witness
 from culvert.runid import is_run_id
 from culvert.topology.graph import Role
 from culvert.topology.link.spec import LinkSpec
-from culvert.topology.plan import EVERYWHERE, TUNNELS, Cable, Plug, mac_of, plan
+from culvert.topology.plan import (
+    EVERYWHERE,
+    EVERYWHERE_IPV6,
+    TUNNELS,
+    TUNNELS_IPV6,
+    Cable,
+    Plug,
+    mac_of,
+    plan,
+)
 from culvert.topology.spec import LabSpec
 
 ENDING_S = 1.0
@@ -189,6 +198,8 @@ class NetnsLab(Lab):
             if route.destination == EVERYWHERE:
                 # While a tunnel is down, its packets must not cross the underlay in clear text.
                 links.refuse(namespace, TUNNELS)
+            if route.destination == EVERYWHERE_IPV6:
+                links.refuse(namespace, TUNNELS_IPV6)
         if self.spec.topology.full_tunnel:
             public_side.set_up(self._plan, self._nodes)
         for router in self._filters():

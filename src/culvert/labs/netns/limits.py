@@ -26,9 +26,12 @@ def check(spec: LabSpec) -> None:
     for link in {id(link): link for link in (spec.link, *spec.links.values())}.values():
         _check_link(link)
     _check_processors(spec, nodes)
-    if spec.underlay is IpVersion.V6 and not Path("/proc/sys", IPV6).exists():
+    wanted = {spec.underlay: "an underlay of", spec.inner: "packets inside of"}
+    if IpVersion.V6 in wanted and not Path("/proc/sys", IPV6).exists():
         raise NotPossible(
-            "an underlay of IPv6", "this kernel has no IPv6", "boot it without ipv6.disable=1"
+            f"{wanted[IpVersion.V6]} IPv6",
+            "this kernel has no IPv6",
+            "boot it without ipv6.disable=1",
         )
     available = os.sched_getaffinity(0)
     for name, cpus in (spec.cpus or {}).items():

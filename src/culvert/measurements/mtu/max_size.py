@@ -24,7 +24,8 @@ TIMEOUT_MS = 150
 
 def find_max_size(session: Session) -> int:
     """Largest inner IP packet in bytes that is answered and not fragmented on the underlay."""
-    tunnel = session.vpn.id, session.lab.spec.underlay, str(replace(session.link, seed=0))
+    spec, link = session.lab.spec, str(replace(session.link, seed=0))
+    tunnel = session.vpn.id, spec.underlay, spec.inner, link
     return session.max_sizes.of(tunnel, lambda: _search(session))
 
 

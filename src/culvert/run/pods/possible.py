@@ -33,9 +33,9 @@ def refuse(spec: LabSpec, measurement: Measurement[Any], parameters: BaseModel) 
             "it starts a tunnel, or measures a link, of Culvert's own",
             _ELSEWHERE,
         )
-    if spec.underlay is IpVersion.V6:
+    if IpVersion.V6 in (spec.underlay, spec.inner):
         raise NotPossible(
-            "an underlay of IPv6",
+            "IPv6 below the VPNs or inside",
             "pods are measured over the addresses that the cluster gives them",
             _ELSEWHERE,
         )

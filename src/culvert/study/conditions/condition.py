@@ -20,7 +20,7 @@ from culvert.study.conditions.impairments import (
 from culvert.study.conditions.lab import LinkTable
 from culvert.study.conditions.nat import ROUTER_KEYS, BlockValue, NatPairs, NatValue
 from culvert.study.conditions.processors import PROCESSOR_KEYS, ProcessorKeys
-from culvert.study.conditions.topology import UnderlayWord
+from culvert.study.conditions.topology import VersionWord
 from culvert.study.table import Mtu, Name, Table, known_keys, near, problem
 from culvert.topology.link import netem as netem_options
 from culvert.topology.link.impairment import CLEAN, Impairment, OneWay
@@ -91,6 +91,7 @@ _PLAIN = frozenset(
         "nat_pairs",
         "pods",
         "underlay",
+        "inner",
         *ROUTER_KEYS,
         *PROCESSOR_KEYS,
     )
@@ -197,7 +198,8 @@ class ConditionTable(LinkKeys, ProcessorKeys):
     block_udp: BlockValue | None = None
     nat_pairs: NatPairs | None = None
     links: dict[str, LinkKeys] | None = None
-    underlay: UnderlayWord | None = None
+    underlay: VersionWord | None = None
+    inner: VersionWord | None = None
     pods: Annotated[Placement, Field(strict=False)] | None = None
 
     def refuse_on(self, link: LinkTable, here: Sequence[str | int]) -> None:

@@ -13,7 +13,7 @@ from pydantic import (
 
 from culvert.errors import NotPossible
 from culvert.study.conditions.nat import BlockValue, NatValue
-from culvert.study.conditions.topology import NodeCount, PathsValue, ShapeWord, UnderlayWord
+from culvert.study.conditions.topology import NodeCount, PathsValue, ShapeWord, VersionWord
 from culvert.study.table import Mtu, Table, shape
 from culvert.topology.link.spec import LinkKind
 from culvert.topology.shapes import Shape
@@ -70,4 +70,4 @@ class LabTable(Table):
     nat: NatValue | None = None
     block_udp: BlockValue = False
     overlay_mtu: Mtu | None = None
-    underlay: UnderlayWord | None = None
+    underlay: VersionWord | None = None

@@ -22,13 +22,18 @@ if TYPE_CHECKING:
     from culvert.study.conditions.condition import ConditionTable
     from culvert.study.conditions.lab import LabTable
 
-UnderlayWord = Literal["ipv4", "ipv6"]
+VersionWord = Literal["ipv4", "ipv6"]
 
 
 def underlay_of(lab: LabTable, condition: ConditionTable | None = None) -> IpVersion:
     """The condition's version, else the lab's."""
     word = (condition.underlay if condition is not None else None) or lab.underlay
     return IpVersion.V6 if word == "ipv6" else IpVersion.V4
+
+
+def inner_of(condition: ConditionTable) -> IpVersion:
+    """The condition's version inside the VPNs."""
+    return IpVersion.V6 if condition.inner == "ipv6" else IpVersion.V4
 
 
 def refuse_underlay(

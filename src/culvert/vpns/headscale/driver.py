@@ -43,6 +43,7 @@ class Headscale(AssigningMeshVpn):
     summary = "Tailscale with a Headscale control server and a DERP relay"
     variants = VARIANTS
     options = OPTIONS
+    ipv6_inside = True
     role = "headscale"
     programs = (members.DAEMON, members.CLIENT, HEADSCALE, DERPER)
     tables = frozenset({"52"})

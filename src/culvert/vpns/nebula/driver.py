@@ -42,6 +42,7 @@ class Nebula(MeshVpn):
     summary = "Nebula (Noise, certificates), a mesh in user space, direct or by a relay"
     variants = settings.VARIANTS
     options = settings.OPTIONS
+    ipv6_inside = True
     role = "nebula"
     programs = (PROGRAM, certificates.PROGRAM, console.CLIENT)
     server_capabilities = None

@@ -119,7 +119,7 @@ class NetBird(AssigningMeshVpn):
         where, its = f"the daemon on node {member.name}", self._daemon(member)
         self.await_fact(lambda: bool(its.status()), process, f"{where} answered")
         try:
-            its.configure(self.device, self.port, ipv6=self.lab.spec.ipv6_inside)
+            its.configure(self.device, self.port, ipv6=self.lab.spec.members_have_ipv6)
             its.log_in(self._url, self.setup_key)
             its.call("Up")
         except VpnError as error:

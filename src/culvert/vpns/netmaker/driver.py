@@ -143,7 +143,8 @@ class Netmaker(LeavesTables):
             if is_new and _CONFIGURED not in process.log_text().partition(_JOINED)[2]:
                 return None
             link = member.link(self.device)
-            return next(iter(link.addresses), None) if link is not None and link.up else None
+            its = link.addresses if link is not None and link.up else ()
+            return next((each for each in its if isinstance(each, IPv4Interface)), None)
 
         what = f"{self.device} on node {member.name} had an address"
         self.addresses[member.name] = self.await_fact(address, process, what)

@@ -42,7 +42,7 @@ class OpenVpn(TunDevice, TunnelVpn):
     name = "openvpn"
     summary = "OpenVPN 2, in user space or with its data channel in the kernel"
     variants, options = VARIANTS, OPTIONS
-    role = "openvpn"
+    role, ipv6_inside = "openvpn", True
     capabilities = frozenset({Capability.NET_ADMIN})
     device, port, kernel_kind = DEVICE, PORT, "ovpn"  # in tree ovpn, out of tree ovpn-dco
     kill_switch = KILL_SWITCH
@@ -100,7 +100,7 @@ class OpenVpn(TunDevice, TunnelVpn):
         before = self._arrival.data_channels()
         process = self._start(source)
         if self.choice.static_key:
-            self._arrival.answered(source, process, self.inner(self.target).ip)
+            self._arrival.answered(source, process, self.traffic_address(self.target))
         else:
             self._arrival.connected(source, process, f"node {source.name} was connected")
             self._framing = wire.negotiated(self._framing, process.log_text())

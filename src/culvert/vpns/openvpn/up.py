@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address
 from pathlib import Path
 
+from culvert.topology.ip import Address
 from culvert.vpns.authoring import (
     Node,
     Process,
@@ -114,7 +114,7 @@ class Arrival:
         most_s = self.vpn.rekey_deadline_s
         self.vpn.await_fact(lambda: agreed() > before, client, what, deadline_s=most_s)
 
-    def answered(self, source: Node, process: Process, peer: IPv4Address) -> None:
+    def answered(self, source: Node, process: Process, peer: Address) -> None:
         """Wait until a ping through the tunnel is answered."""
 
         vpn, deadline_s = self.vpn.id, self.vpn.up_deadline_s

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address
 
 from culvert.topology.ip import Address
 from culvert.vpns.ipsec.inner import INTERFACE_ID
@@ -45,11 +44,11 @@ _PLUGINS = (
 
 @dataclass(frozen=True)
 class IkeEnd:
-    """One end: its identity, its address on the underlay, and the one inside the tunnel."""
+    """One end: its identity, its address on the underlay, and those inside the tunnel."""
 
     identity: str
     address: Address
-    inner: IPv4Address
+    inner: Sequence[Address]
 
 
 @dataclass(frozen=True)
@@ -151,7 +150,7 @@ def connections_config(
 def _connection(carriage: Carriage, one: IkeConnection, upkeep: Upkeep) -> str:
     local, remote = one.local, one.remote
     reconnects = one.initiates and upkeep.dead_peer_detection
-    local_net, remote_net = (f"{end.inner}/32" for end in (local, remote))
+    local_net, remote_net = (_selectors(end) for end in (local, remote))
     if one.leads and one.initiates:
         remote_net = "0.0.0.0/0"
     elif one.leads:
@@ -193,6 +192,10 @@ def _connection(carriage: Carriage, one: IkeConnection, upkeep: Upkeep) -> str:
     }}
   }}
 """
+
+
+def _selectors(end: IkeEnd) -> str:
+    return ", ".join(f"{each}/{each.max_prefixlen}" for each in end.inner)
 
 
 def _interface(carriage: Carriage) -> str:

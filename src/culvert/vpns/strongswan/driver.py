@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import replace
-from ipaddress import IPv4Interface
+from ipaddress import ip_interface
 
 from culvert.vpns.authoring import (
     DataPath,
@@ -61,7 +61,7 @@ class StrongSwan(TunnelVpn):
         super().__init__(variant, options)
         self.choice = Choice.of(variant.name, options)
         self.carriage, self.in_kernel = self.choice.carriage, self.choice.in_kernel
-        self.cpu_attributable = not self.in_kernel
+        self.cpu_attributable = self.ipv6_inside = not self.in_kernel
         self.variant = replace(variant, facts={**variant.facts, **self.choice.facts()})
 
     # -- requirements ------------------------------------------------------------------------------
@@ -158,8 +158,8 @@ class StrongSwan(TunnelVpn):
         charon = Charon.start(self, node)
         if not self.in_kernel:
             charon.wait(lambda: node.link(DEVICE) is not None, f"made {DEVICE}")
-            # /32, so that only charon's route leads to the peer.
-            node.add_address(DEVICE, IPv4Interface(f"{self.inner(node).ip}/32"))
+            for each in files.inside(self, self.choice, node):
+                node.add_address(DEVICE, ip_interface(each))
         charon.command(["--load-all", "--noprompt"], "load its configuration")
 
     # -- what the proof needs ----------------------------------------------------------------------

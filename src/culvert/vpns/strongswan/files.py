@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 
+from culvert.topology.ip import Address
 from culvert.vpns.authoring import Node, TunnelVpn, underlay_address
 from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.strongswan import config
@@ -53,4 +54,12 @@ def _shared_key() -> str:
 def _end_of(vpn: TunnelVpn, choice: Choice, node: Node) -> IkeEnd:
     inner = vpn.inner(node).ip
     outer = inner if choice.carriage.transport else underlay_address(node)
-    return IkeEnd(node.name, outer, inner)
+    return IkeEnd(node.name, outer, inside(vpn, choice, node))
+
+
+def inside(vpn: TunnelVpn, choice: Choice, node: Node) -> list[Address]:
+    """A node's addresses inside, which are the tunnel's selectors: only charon's routes lead to the
+    peer. In the kernel, and as a client's default route, it carries IPv4 alone."""
+    only_ipv4 = choice.in_kernel or vpn.lab.spec.topology.full_tunnel
+    ipv6 = None if only_ipv4 else vpn.inner_ipv6(node)
+    return [vpn.inner(node).ip, *([] if ipv6 is None else [ipv6.ip])]

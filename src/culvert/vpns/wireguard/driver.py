@@ -40,6 +40,7 @@ class WireGuard(Peers):
     variants, options = known.VARIANTS, known.OPTIONS
     device, port, kernel_kind = known.DEVICE, known.PORT, "wireguard"
     forwards = True
+    ipv6_inside = True
     role = "wireguard"
     capabilities = CAPABILITIES
     kill_switch = default_route.KILL_SWITCH

@@ -168,7 +168,7 @@ class Peers(TunDevice, TunnelVpn):
         what = f"node {source.name} completed a handshake with node {target.name}"
         process = self._process(source)
         if process is not None and not self._wireguard.changes_peers:
-            address = self.inner(target).ip
+            address = self.traffic_address(target)
             wait_for_ping(self.id, source, address, process, deadline_s=self.up_deadline_s)
             return
         self._await_another(source, target, 0, what)

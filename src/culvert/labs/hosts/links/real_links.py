@@ -19,6 +19,10 @@ def refuse_emulated(spec: LabSpec) -> None:
         raise NotPossible(
             "an underlay of IPv6", "the links between hosts are measured in IPv4", _REMEDY
         )
+    if spec.inner is IpVersion.V6:
+        raise NotPossible(
+            "IPv6 inside VPNs", "whether new devices of hosts have IPv6 is their setting", _REMEDY
+        )
     for node in spec.topology.nodes:
         if node.nat is not None or node.blocks_udp or node.filters:
             raise NotPossible(

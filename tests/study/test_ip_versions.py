@@ -1,4 +1,4 @@
-"""IPv6 below the VPNs in a study file."""
+"""IPv6 below the VPNs, and inside, in a study file."""
 
 from __future__ import annotations
 
@@ -42,6 +42,12 @@ def test_a_condition_goes_before_the_lab() -> None:
     assert underlays('underlay = "ipv6"') == [ipv6, ipv6]
     assert underlays("", 'underlay = "ipv6"') == [ipv4, ipv6]
     assert underlays('underlay = "ipv6"', 'underlay = "ipv4"') == [ipv6, ipv4]
+
+
+def test_a_condition_has_ipv6_inside() -> None:
+    study = parse(STUDY.format(lab="", condition='inner = "ipv6"', more=""))
+    inners = [study.lab_spec(name, [(0,)]).inner for name in ("one", "other")]
+    assert inners == [IpVersion.V4, IpVersion.V6]
 
 
 def test_only_studies_that_name_it_have_another_digest() -> None:
