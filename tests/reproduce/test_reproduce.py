@@ -39,7 +39,7 @@ def run(path: Path, none: float, go: float, openvpn: float, *, seed: int, n: int
 
 
 def outcome(before: Path, now: Path) -> ReproduceOutcome:
-    return reproduction(before, now, tolerance=0.1, alpha=0.05)
+    return reproduction(before, now, name=before, tolerance=0.1, alpha=0.05)
 
 
 def verdicts(found: ReproduceOutcome) -> Sequence[tuple[str, Reproduction]]:

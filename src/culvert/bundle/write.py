@@ -15,7 +15,10 @@ from pathlib import Path
 
 from culvert.bundle import manifest
 from culvert.bundle.archive import pack
+from culvert.bundle.crate import NAME as CRATE
+from culvert.bundle.crate import crate
 from culvert.bundle.seal import Packing, seal
+from culvert.bundle.signature import sign, signature_of
 from culvert.errors import UsageError
 from culvert.files.plain import open_plain
 from culvert.files.target import replacing
@@ -56,6 +59,7 @@ def write_contents(source: Path, target: Path) -> str:
     (target / "tables").mkdir()
     for name, table in tables(data).items():
         _text(target / "tables" / f"{name}.csv", table.write_csv())
+    (target / CRATE).write_bytes(crate(run, dict(files(target))))
     _refuse_secrets(source, target)
     begun = re.sub(r"[^0-9T]", "", str(run["started_at"])[:19])
     name = run["study"] if _NAME.fullmatch(run["study"]) else "run"
@@ -96,16 +100,20 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class Bundled:
-    """A written bundle. ``sha256`` is that of the whole archive."""
+    """A written bundle. ``sha256`` is that of the whole archive; ``signature`` is its file."""
 
     path: Path
     files: int
     size_bytes: int
     sha256: str
+    signature: Path | None = None
 
 
-def bundle(directory: Path, target: Path | None) -> Bundled:
-    """Write a bundle of a run; the same journal gives the same bytes. Raises UsageError."""
+def bundle(directory: Path, target: Path | None, key: Path | None = None) -> Bundled:
+    """Write a bundle of a run; the same journal gives the same bytes. ``key`` signs it.
+
+    Raises UsageError.
+    """
     packing = Packing.GZIP if target is None else Packing.of_name(target)
     if packing is None:
         suffixes = " or ".join(one.suffix for one in Packing)
@@ -126,15 +134,20 @@ def bundle(directory: Path, target: Path | None) -> Bundled:
         try:
             pack({**members, manifest.NAME: listing}, name, packed, packing)
             seal(packed, packing)
+            signature = sign(packed, key) if key is not None else b""
             with packed.open("rb") as content_, replacing(target) as file:
                 shutil.copyfileobj(content_, file, _CHUNK)
+            if signature:
+                with replacing(signature_of(target)) as file:
+                    file.write(signature)
         except OSError as error:
             raise UsageError(
                 str(target),
                 f"it cannot be written: {error.strerror or error}",
                 "choose another path, or free disk space",
             ) from error
-    return Bundled(target, len(members) + 1, target.stat().st_size, sha256(target))
+    signed = signature_of(target) if signature else None
+    return Bundled(target, len(members) + 1, target.stat().st_size, sha256(target), signed)
 
 
 def sha256(path: Path) -> str:

@@ -21,6 +21,10 @@ def bundle(
         Path | None,
         typer.Option("--out", metavar="FILE", help="File to write (.tar.gz or .tar.zst)."),
     ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option("--sign", metavar="KEY", help="Sign with this SSH key, into FILE.sig."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Pack a run and its evidence into one file.
@@ -29,9 +33,11 @@ def bundle(
     """
     from culvert.bundle.write import bundle as pack
 
-    done = pack(directory, file)
+    done = pack(directory, file, key)
     if as_json:
         print_json(asdict(done))
     else:
         out.print(f"{done.path}: {done.files} files, {done.size_bytes} bytes", markup=False)
         out.print(f"SHA-256 {done.sha256}", markup=False)
+        if done.signature:
+            out.print(f"signed: {done.signature}", markup=False)

@@ -87,11 +87,13 @@ class ReproduceOutcome:
 
 
 def reproduction(
-    published: Path, other: Path, *, tolerance: float, alpha: float
+    published: Path, other: Path, *, name: Path, tolerance: float, alpha: float
 ) -> ReproduceOutcome:
-    """Compare the run in ``other`` with the published one. Raises JournalError, and UsageError if
-    they are not of one study."""
-    before, now = (_side(one) for one in (published, other))
+    """Compare the run in ``other`` with the published one, which is shown by its ``name``.
+
+    Raises JournalError, and UsageError if they are not of one study.
+    """
+    before, now = _side(published, name), _side(other, other)
     _refuse_other_study(before, now)
     old, new = _judged(before), _judged(now)
     again = tuple(map(claim_again, old.judged, new.judged))
@@ -125,10 +127,10 @@ def _why(now: Judged) -> Iterator[str]:
         yield f"about {now.more} more repetitions would decide"
 
 
-def _side(directory: Path) -> Side:
+def _side(directory: Path, name: Path) -> Side:
     with Journal.open(directory) as journal:
         run, rows = RunInfo.from_journal(journal.run()), with_defaults(journal.rows())
-    return Side(directory, None, run, rows, rows)
+    return Side(name, None, run, rows, rows)
 
 
 def _refuse_other_study(before: Side, now: Side) -> None:

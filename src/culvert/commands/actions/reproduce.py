@@ -47,7 +47,7 @@ def reproduce(request: Request, *, as_json: bool, as_markdown: bool) -> bool:
         now, good = request.journal, True
         if now is None:
             now, good = _run(request, published, quiet=as_json or as_markdown)
-        found = reproduction(published, now, tolerance=tolerance, alpha=ALPHA)
+        found = reproduction(published, now, name=request.bundle, tolerance=tolerance, alpha=ALPHA)
     if as_json:
         print_json(document(found))
     elif as_markdown:
