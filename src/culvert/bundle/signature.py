@@ -66,7 +66,7 @@ def signer(bundle: Path, allowed: Path) -> str:
 def _ssh_keygen(action: str, *words: str, content: Path) -> subprocess.CompletedProcess[bytes]:
     program = require("ssh-keygen", "apt-get install openssh-client")
     with open_plain(content) as file:
-        command = [program, "-Y", action, *words]
+        command = [str(program), "-Y", action, *words]
         try:
             return subprocess.run(
                 command, stdin=file, capture_output=True, timeout=_DEADLINE_S, check=False
