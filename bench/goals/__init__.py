@@ -11,6 +11,7 @@ from bench.goals.hosts_first_packet import HostsFirstPacket
 from bench.goals.hosts_ratio import HostsRatio
 from bench.goals.import_speed import ImportSpeed
 from bench.goals.lab_200 import Lab200
+from bench.goals.lab_1000 import Lab1000
 from bench.goals.lab_up import LabUp
 from bench.goals.latency import RttBesideSockperf, RttMemory, RttSchedule, RttScheduleFast
 from bench.goals.machine_cpu import (
@@ -55,6 +56,7 @@ from bench.goals.wireguard_proved import WireGuardProved
 GOALS: tuple[type[Goal], ...] = (
     LabUp,
     Lab200,
+    Lab1000,
     WireGuardProved,
     MeshDirect,
     MeshRelayed,

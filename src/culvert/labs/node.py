@@ -130,6 +130,15 @@ class Node(Host):
             else None
         )
 
+    def addresses(self) -> Sequence[tuple[str, Interface]]:
+        """All its addresses of IPv4, each with its interface."""
+        shown = self.run([*self._ip(), "-j", "-4", "address", "show"]).stdout
+        return [
+            (link["ifname"], IPv4Interface(f"{each['local']}/{each['prefixlen']}"))
+            for link in iproute.entries(shown, self.name)
+            for each in link.get("addr_info", ())
+        ]
+
     def add_address(self, device: str, address: Interface) -> None:
         """Add an address to the interface."""
         self.run([*self._ip(), "address", "add", str(address), "dev", device])

@@ -112,11 +112,19 @@ class Topology:
         """The place of each member among them, from 0, by name."""
         return {node.name: number for number, node in enumerate(self.members)}
 
+    @cached_property
+    def _networks_by_node(self) -> dict[str, list[Network]]:
+        found: dict[str, list[Network]] = {}
+        for network in self.networks:
+            for node in network.ends:
+                found.setdefault(node, []).append(network)
+        return found
+
     def networks_of(self, node: str) -> tuple[Network, ...]:
         """Networks of a node; the first is its underlay."""
-        return tuple(network for network in self.networks if node in network.ends)
+        return tuple(self._networks_by_node.get(node, ()))
 
-    @property
+    @cached_property
     def impaired(self) -> frozenset[str]:
         """Networks on which a condition's impairments act: the first of each path's source. On a
         path whose target is another path's source they act at both ends."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 
 from culvert.topology.graph import Path, Topology
 from culvert.topology.ip import IpVersion
@@ -111,7 +112,7 @@ class LabSpec:
         inside = self.ipv6_inside or self.inner is IpVersion.V6
         return inside or self.topology.full_tunnel
 
-    @property
+    @cached_property
     def mtu(self) -> int:
         """Bytes of the longest IP packet that every link carries whole."""
         return min(self.link_of(network.name).mtu for network in self.topology.networks)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from ipaddress import IPv4Interface, IPv4Network, IPv6Interface
+from ipaddress import IPv4Network, IPv6Interface
 from socket import IPPROTO_UDP
 from typing import ClassVar, Self
 
 from culvert.errors import NotPossible
-from culvert.labs import iproute
 from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
@@ -177,14 +176,10 @@ def assigned_ipv6(vpn: Vpn, node: Node) -> IPv6Interface | None:
 def refuse_taken(vpn: str, node: Node, network: IPv4Network) -> None:
     """Raise NotPossible if an interface of a node has an address in a range that a VPN is about to
     use there."""
-    ip = node.require("ip", "install iproute2")
-    shown = node.run([ip, "-j", "-4", "address", "show"]).stdout
-    for link in iproute.entries(shown, node.name):
-        for each in link.get("addr_info", ()):
-            address = IPv4Interface(f"{each['local']}/{each['prefixlen']}")
-            if address.ip in network or address.network.overlaps(network):
-                raise NotPossible(
-                    f"{vpn} on node {node.name}",
-                    f"its addresses are of {network}, and {link['ifname']} there has {address}",
-                    f"stop what uses {link['ifname']}, or give it other addresses",
-                )
+    for device, address in node.addresses():
+        if address.ip in network or address.network.overlaps(network):
+            raise NotPossible(
+                f"{vpn} on node {node.name}",
+                f"its addresses are of {network}, and {device} there has {address}",
+                f"stop what uses {device}, or give it other addresses",
+            )

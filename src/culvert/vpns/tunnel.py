@@ -52,7 +52,8 @@ class TunnelVpn(Vpn):
     @property
     def paths(self) -> Sequence[Path]:
         """From each initiator to the responder."""
-        return tuple(Path(source.name, self.target.name) for source in self.sources)
+        target = self.target.name
+        return tuple(Path(source.name, target) for source in self.sources)
 
     @property
     def is_hub(self) -> bool:

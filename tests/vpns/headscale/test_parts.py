@@ -68,6 +68,7 @@ class FakeNode:
     """Files in a directory, a program whose output is given, and a socket that answers."""
 
     name = "a"
+    addresses, _ip = Node.addresses, Node._ip
 
     def __init__(self, directory: Path, printed: str = "", code: int = 0) -> None:
         self.directory = directory

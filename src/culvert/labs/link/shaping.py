@@ -17,7 +17,7 @@ def limit(namespace: NamespaceThread, device: str, bucket: TokenBucket) -> None:
     """Add the bucket to the device's egress; raises NotPossible without tbf in the kernel."""
 
     def add(netlink: Any) -> None:
-        index = index_of(netlink, device)
+        index = index_of(device)
         netlink.tc(
             "add",
             "tbf",

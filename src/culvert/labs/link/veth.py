@@ -92,7 +92,7 @@ def wait_local(end: CableEnd) -> None:
 
 def _configure(end: CableEnd, peer: CableEnd, spec: LinkSpec) -> None:
     def set_up(netlink: Any) -> None:
-        index = links.index_of(netlink, end.device)
+        index = links.index_of(end.device)
         for each in end.addresses:
             netlink.addr(
                 "add",

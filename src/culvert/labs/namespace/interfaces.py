@@ -45,6 +45,14 @@ def read(namespace: NamespaceThread, device: str) -> LinkState | None:
     return namespace.netlink(ask, f"interface {device}")
 
 
+def addresses(namespace: NamespaceThread) -> list[tuple[str, Interface]]:
+    """All addresses of IPv4, each with its interface."""
+    found = namespace.netlink(
+        lambda netlink: list(netlink.get_addr(family=socket.AF_INET)), "all addresses"
+    )
+    return [(one.get_attr("IFA_LABEL"), _interface(one)) for one in found]
+
+
 def wait_ready(namespace: NamespaceThread, device: str, deadline_s: float = 5.0) -> None:
     """Wait until the interface passes packets; raises DeadlineExceeded.
 
@@ -92,7 +100,7 @@ def add_address(namespace: NamespaceThread, device: str, address: Interface) -> 
     namespace.netlink(
         lambda netlink: netlink.addr(
             "add",
-            index=index_of(netlink, device),
+            index=index_of(device),
             family=family(address.ip),
             address=str(address.ip),
             prefixlen=address.network.prefixlen,
@@ -110,7 +118,7 @@ def change(namespace: NamespaceThread, device: str, *, up: bool | None, mtu: int
         wanted["state"] = "up" if up else "down"
     if wanted:
         namespace.netlink(
-            lambda netlink: netlink.link("set", index=index_of(netlink, device), **wanted),
+            lambda netlink: netlink.link("set", index=index_of(device), **wanted),
             f"{device}: {wanted}",
         )
 
@@ -152,7 +160,7 @@ def add_route(
     def insert(netlink: Any) -> None:
         way: dict[str, object] = {}
         if device is not None:
-            way["oif"] = index_of(netlink, device)
+            way["oif"] = index_of(device)
         if gateway is not None:
             way["gateway"] = str(gateway)
         netlink.route("add", family=family(destination), dst=str(destination), **way)
@@ -207,10 +215,12 @@ def _permanent(prefix: str) -> bool:
     return not prefix.startswith(("fe80:", "ff"))
 
 
-def index_of(netlink: Any, device: str) -> int:
-    """The interface's index; raises NetlinkError ENODEV."""
-    (link,) = netlink.link("get", ifname=device)
-    return int(link["index"])
+def index_of(device: str) -> int:
+    """The index of an interface of the calling thread's namespace; raises NetlinkError ENODEV."""
+    try:
+        return socket.if_nametoindex(device)
+    except OSError as error:
+        raise NetlinkError(errno.ENODEV, f"no interface {device}") from error
 
 
 def _interface(message: Any) -> Interface:

@@ -13,7 +13,7 @@ from culvert.labs.namespace.sysctls import RECORDED
 
 def of_device(netlink: Any, device: str) -> dict[str, Any]:
     """MTU, queueing and offloads of an interface; in the namespace of the calling thread."""
-    index = index_of(netlink, device)
+    index = index_of(device)
     (link,) = netlink.get_links(index)
     features = offloads.read(device)
     return {

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from culvert.errors import LabError, NotPossible, UsageError
 from culvert.labs.base import Lab
@@ -30,6 +32,7 @@ from culvert.labs.netns.this_machine import ThisMachine
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.labs.router import firewall
+from culvert.labs.together import AT_ONCE
 from culvert.labs.witness import Witness
 from culvert.runid import is_run_id
 from culvert.topology.graph import Role
@@ -46,6 +49,7 @@ from culvert.topology.plan import (
 )
 from culvert.topology.spec import LabSpec
 
+T = TypeVar("T")
 ENDING_S = 1.0
 """Longest time from the removal of a process's devices to its end."""
 
@@ -180,18 +184,18 @@ class NetnsLab(Lab):
         flags = syscalls.MS_NOSUID | syscalls.MS_NODEV
         syscalls.mount(f"culvert-{self.run_id}", directory, "tmpfs", flags, "mode=0700")
         prepare_names()
-        for node in self._nodes.values():
-            forwards = sysctls.ROUTER[self.spec.underlay] if node.role is Role.ROUTER else {}
-            node.open({**sysctls.NODE, **forwards})
+        _each(self._open_node, self._nodes.values())
+        wired: list[tuple[Cable, LinkSpec]] = []
+        others: list[tuple[Cable, LinkSpec]] = []
         for number, cable in enumerate(self._plan.cables):
             spec = self.spec.link_of(cable.network.name)
             # Each link has its own random numbers; the first one uses the seed itself.
-            self._connect(cable, replace(spec, seed=spec.seed + number))
-        for cable in self._plan.cables:
-            if self.spec.link_of(cable.network.name).kind != "wire":  # connecting a wire waits
-                veth.wait_ready(self._end(cable.left), self._end(cable.right))
-        for node in self._nodes.values():
-            self._set_up(node)
+            link = (cable, replace(spec, seed=spec.seed + number))
+            (wired if spec.kind == "wire" else others).append(link)
+        for cable, spec in wired:  # one program's, in the order of cables
+            self._connect(cable, spec)
+        _each(self._connect_and_wait, others)
+        _each(self._set_up, self._nodes.values())
         for route in self._plan.routes:
             namespace = self._nodes[route.node].namespace
             links.add_route(namespace, route.destination, device=None, gateway=route.gateway)
@@ -206,6 +210,15 @@ class NetnsLab(Lab):
             firewall.load(router, self._rules(router.name))
             # After loading the firewall: these settings may come with a kernel module.
             router.inside(lambda: sysctls.apply(sysctls.CONNTRACK))
+
+    def _open_node(self, node: NetnsNode) -> None:
+        forwards = sysctls.ROUTER[self.spec.underlay] if node.role is Role.ROUTER else {}
+        node.open({**sysctls.NODE, **forwards})
+
+    def _connect_and_wait(self, link: tuple[Cable, LinkSpec]) -> None:
+        cable, spec = link
+        self._connect(cable, spec)
+        veth.wait_ready(self._end(cable.left), self._end(cable.right))
 
     def _set_up(self, node: NetnsNode) -> None:
         if self.spec.members_have_ipv6:  # the devices of links are there already, and keep none
@@ -250,6 +263,14 @@ class NetnsLab(Lab):
         claim.release()
         affinity.restore(self._interrupts)
         self._claim = None
+
+
+def _each(work: Callable[[T], None], things: Iterable[T]) -> None:
+    """At the same time: most of it is waiting for the kernel's locks. All have ended when it
+    returns or raises, so that the lab can be closed."""
+    with ThreadPoolExecutor(AT_ONCE, "lab") as pool:
+        for _ in pool.map(work, things):
+            pass
 
 
 def _require_root() -> None:

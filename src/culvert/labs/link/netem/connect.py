@@ -50,7 +50,7 @@ def connect(left: veth.CableEnd, right: veth.CableEnd, spec: LinkSpec) -> None:
 
 def _impair(end: veth.CableEnd, chosen: dict[str, Any]) -> None:
     def add(netlink: Any) -> None:
-        index = index_of(netlink, end.device)
+        index = index_of(end.device)
         netlink.tc("add", "netem", index=index, handle=0x10000, **chosen)
 
     end.namespace.netlink(add, f"netem on {end.device}")

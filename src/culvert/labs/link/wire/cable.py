@@ -148,6 +148,6 @@ def _has_carrier(end: veth.CableEnd) -> bool:
 
 def _set_mac(end: veth.CableEnd) -> None:
     end.namespace.netlink(
-        lambda netlink: netlink.link("set", index=index_of(netlink, end.device), address=end.mac),
+        lambda netlink: netlink.link("set", index=index_of(end.device), address=end.mac),
         f"address of {end.device}",
     )
