@@ -25,8 +25,8 @@ from tests.run.cells import measure, value, vpn
 EVENT_NS = 1_000_000_000
 KILL_SWITCHES = (
     "wireguard/go+killswitch",
-    "openvpn/aes-256-gcm+killswitch",
-    "strongswan/esp-aes128gcm+killswitch",
+    pytest.param("openvpn/aes-256-gcm+killswitch", marks=pytest.mark.long),
+    pytest.param("strongswan/esp-aes128gcm+killswitch", marks=pytest.mark.long),
 )
 
 

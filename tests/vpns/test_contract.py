@@ -15,6 +15,7 @@ from culvert.topology.spec import PAIR, LabSpec
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract import Rule, check, observe, smallest_topology
+from culvert.vpns.mesh import MeshVpn
 from culvert.vpns.registry import VpnId
 from tests.here import HERE
 
@@ -78,6 +79,11 @@ BROKEN: list[tuple[type[pretender.Pretender], Rule]] = [
 ]
 
 
+def mesh(text: str) -> bool:
+    """Whether it has a control server, and takes most of a minute."""
+    return issubclass(registry.installed().driver(text.partition("/")[0]), MeshVpn)
+
+
 def lab_of(link: LinkSpec, topology: Topology = PAIR) -> Callable[[], Lab]:
     return lambda: NetnsLab(new_run_id(), LabSpec(topology, link))
 
@@ -86,7 +92,10 @@ def lab_of(link: LinkSpec, topology: Topology = PAIR) -> Callable[[], Lab]:
 @pytest.mark.vpn
 @pytest.mark.parametrize(
     ("text", "mtu"),
-    [*((text, 1500) for text in (*IDS, *WITH_OPTIONS)), *((text, 1400) for text in FIRST)],
+    [
+        *((text, 1500) for text in (*IDS, *WITH_OPTIONS)),
+        *(pytest.param(text, 1400, marks=pytest.mark.long) for text in FIRST),
+    ],
 )
 def test_every_driver_keeps_the_contract(text: str, mtu: int) -> None:
     def make() -> Vpn:
@@ -120,7 +129,10 @@ BY_PACKETS = [
 
 @pytest.mark.lab
 @pytest.mark.vpn
-@pytest.mark.parametrize("text", FIRST)
+@pytest.mark.parametrize(
+    "text",
+    [pytest.param(text, marks=[pytest.mark.long] if mesh(text) else []) for text in FIRST],
+)
 def test_a_wire_is_the_witness_of_the_contract(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def make() -> Vpn:
         return registry.create(registry.parse(text))

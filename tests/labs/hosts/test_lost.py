@@ -115,6 +115,7 @@ def test_sshd_is_killed_in_a_trial(say: Cli, demo: DemoHosts, tmp_path: Path) ->
 
 
 @pytest.mark.vpn
+@pytest.mark.long
 def test_other_pairs_are_measured_without_a_host_that_does_not_come_back(
     say: Cli, five: DemoHosts, tmp_path: Path
 ) -> None:
