@@ -6,7 +6,7 @@ import tomllib
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from culvert.errors import StudyError
@@ -56,6 +56,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.dictionaries(st.text(), VALUES, max_size=4))
 def test_toml_is_read_as_it_was(data: dict[str, Any]) -> None:
     assert tomllib.loads(to_toml(data)) == data

@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 
 from culvert.commands import (
     advise,
+    bisect,
     bundle,
     clean,
     compare,
@@ -48,7 +49,7 @@ class OutputError(Exception):
 GROUPS = {
     "Measure": (run, study, up, clean),
     "Results": (report, compare, advise, export, import_, bundle, verify, reproduce, repair),
-    "Versions": (versions,),
+    "Versions": (versions, bisect),
     "VPNs": (vpns, features, install),
     "Labs": (hosts, kubernetes, vm),
     "This machine": (doctor, shell, wire, probe),

@@ -16,6 +16,7 @@ counts for every decision, so no decision has to be made with certainty before t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -48,25 +49,31 @@ class Ends(Enum):
 def ends(values: Sequence[float], change: float, alpha: float) -> Ends:
     """Test the differences of the bad commit: against no change, and against the claimed one.
 
-    ``change`` is the claimed logarithm of the ratio. Each answer is wrong with a probability of at
-    most alpha, over all looks (Bonferroni); if neither is shown at the last look, it is refuted.
+    ``values`` are all so far, in their order; ``change`` is the claimed logarithm of the ratio.
+    Each answer is wrong with a probability of at most alpha, over all looks (Bonferroni); what is
+    not shown at the last look is refuted.
     """
+    for look in LOOKS:
+        if look > len(values):
+            return Ends.OPEN
+        found = _look(np.asarray(values[:look]) * np.sign(change), abs(change), alpha / len(LOOKS))
+        if found is not Ends.OPEN:
+            return found
+    return Ends.REFUTED
+
+
+def _look(towards: Array, change: float, level: float) -> Ends:
     from scipy.special import stdtr  # noqa: PLC0415 - slow to import, seldom needed
 
-    n = len(values)
-    if n not in LOOKS:
-        return Ends.OPEN
-    towards = np.asarray(values) * np.sign(change)
-    se = float(towards.std(ddof=1)) / np.sqrt(n)
-    level = alpha / len(LOOKS)
+    mean, se = float(towards.mean()), float(towards.std(ddof=1)) / math.sqrt(len(towards))
 
-    def p_of(distance: float) -> float:
-        return float(stdtr(n - 1, -distance / se)) if se else float(distance <= 0)
+    def p_above(distance: float) -> float:
+        """Student's t test, one-sided; equal values need no test."""
+        return float(stdtr(len(towards) - 1, -distance / se)) if se else float(distance <= 0)
 
-    mean = float(towards.mean())
-    if p_of(mean) <= level:
+    if p_above(mean) <= level:
         return Ends.SHOWN
-    return Ends.REFUTED if n == LOOKS[-1] or p_of(abs(change) - mean) <= level else Ends.OPEN
+    return Ends.REFUTED if p_above(change - mean) <= level else Ends.OPEN
 
 
 def posterior(commits: int, seen: Sequence[Difference]) -> Array:

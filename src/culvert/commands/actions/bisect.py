@@ -1,0 +1,71 @@
+"""``culvert bisect``: the commit that changed a figure."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+from culvert.commands.actions.compare import share
+from culvert.console import err, out, print_json
+from culvert.versions.builds import Builder
+from culvert.versions.claim import Claim
+from culvert.versions.composed import Composed
+from culvert.versions.repository import SHORT
+from culvert.versions.rounds import Rounds
+from culvert.versions.search import Found, Search
+
+
+def run_bisect(
+    good: str,
+    bad: str,
+    claim: str,
+    builder: Builder,
+    composed: Composed,
+    directory: Path,
+    *,
+    error: str,
+    most: int,
+    as_json: bool,
+) -> bool:
+    """Print the commit; true if it is named. Raises CulvertError."""
+    rate = share(error, "--alpha", most=0.2)
+    repository = builder.repository
+    first, last = repository.commit(good), repository.commit(bad)
+    commits = repository.after(first, last)
+    bench = Rounds(builder, composed, Claim.read(claim), first, directory)
+    bench.prepare(last)
+    search = Search(
+        commits,
+        bench,
+        bench.claim.change,
+        rate,
+        most // 2,
+        lambda text: err.print(text, markup=False, highlight=False),
+    )
+    found = search.run()
+    if as_json:
+        print_json({"claim": claim, "trials": 2 * found.blocks, **asdict(found)})
+    else:
+        out.print(_said(found, bench.claim, builder, len(commits)), markup=False, highlight=False)
+    return found.named
+
+
+def _said(found: Found, claim: Claim, builder: Builder, commits: int) -> str:
+    share = f"{100 * found.probability:.1f} %"
+    lines = [f"{one[:SHORT]}  {builder.repository.subject(one)}" for one in found.commits]
+    if len(lines) == 1:
+        head = f"the first commit with the change, with a probability of {share}:"
+    elif found.named:
+        head = (
+            f"one of these commits has the change ({share}); all but the last cannot be measured:"
+        )
+    else:
+        head = (
+            f"one of these {len(lines)} commits has the change ({share}); more trials are needed:"
+        )
+    skipped = f", {len(found.skipped)} skipped" if found.skipped else ""
+    tail = (
+        f"{claim.measurement} {claim.metric}: {100 * (found.ratio - 1):+.1f} %; {commits} commits"
+        f"{skipped}, {found.blocks} blocks, {2 * found.blocks} trials"
+    )
+    return "\n".join([head, *lines, tail])

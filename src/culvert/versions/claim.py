@@ -1,0 +1,58 @@
+"""What a bad commit is said to have: ``tcp goodput falls by 5 %``."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from culvert.errors import UsageError
+from culvert.metrics import EVERY_TRIAL
+from culvert.study.catalogue import installed_measurements
+from culvert.study.table import near
+
+_CLAIM = re.compile(r"\s*(\w+)[\s.]+(\w+)\s+(falls|rises)\s+by\s+(\d+(?:\.\d+)?)\s*%\s*")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """``change`` is the logarithm of the claimed ratio to the good commit: the smallest change that
+    matters."""
+
+    text: str
+    measurement: str
+    metric: str
+    change: float
+
+    @classmethod
+    def read(cls, text: str) -> Claim:
+        """A measurement, a metric or the word that its name begins with, and a percentage.
+
+        Raises UsageError.
+        """
+        found = _CLAIM.fullmatch(text)
+        if found is None:
+            raise _wrong(text, "it is not a claim", 'write "tcp goodput falls by 5 %"')
+        kind, word, way, percent = found.groups()
+        known = installed_measurements()
+        if kind not in known:
+            raise _wrong(text, f'no measurement is named "{kind}"', near(kind, known))
+        share = float(percent) / 100 * (1 if way == "rises" else -1)
+        if share <= -1 or share == 0:
+            raise _wrong(text, f"nothing {way} by {percent} %", 'write "falls by 5 %"')
+        return cls(text, kind, _metric(text, known[kind], word), math.log1p(share))
+
+
+def _metric(text: str, measurement: type, word: str) -> str:
+    names = [spec.name for spec in (*measurement.metrics, *EVERY_TRIAL)]  # type: ignore[attr-defined]
+    headline = getattr(measurement, "headline", "")
+    if word in names:
+        return word
+    begin = [name for name in names if name.startswith(f"{word}_")]
+    if headline in begin or len(begin) == 1:
+        return headline if headline in begin else begin[0]
+    raise _wrong(text, f'it has no metric "{word}"', near(word, begin or names))
+
+
+def _wrong(text: str, why: str, remedy: str) -> UsageError:
+    return UsageError(f'--claim "{text}"', why, remedy)

@@ -1,0 +1,146 @@
+"""The search for the commit that changed a figure: which commit is measured next, and when it ends.
+
+``culvert.statistics.bisection`` decides; a bench builds and measures.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from culvert.errors import CulvertError
+from culvert.statistics.bisection import (
+    Difference,
+    Ends,
+    credible,
+    ends,
+    next_commit,
+    posterior,
+    suspects,
+)
+from culvert.versions.builds import BuildError
+
+ENDS_SHARE = 0.4
+"""Of the error rate, for the test of the bad commit; the rest is for the name."""
+_TRIES = 3
+"""Times that a commit may fail to be measured before it is skipped."""
+
+
+class Bench(ABC):
+    """Builds commits and measures them beside the good one."""
+
+    @abstractmethod
+    def earlier(self) -> Sequence[tuple[str, float]]:
+        """Commits and differences that an interrupted search has measured, in their order."""
+
+    @abstractmethod
+    def difference(self, commit: str) -> float:
+        """The logarithm of the commit's figure over the good one's, of one block.
+
+        Raises BuildError if it does not build, CulvertError if a trial does not count.
+        """
+
+
+@dataclass(frozen=True)
+class Found:
+    """``commits`` have the change with this probability; a single one, or several that cannot be
+    told apart because all but the last cannot be measured (``named``), or because the search has
+    ended before."""
+
+    commits: tuple[str, ...]
+    probability: float
+    named: bool
+    ratio: float
+    """The figure from the change on, over the one before it."""
+    blocks: int
+    skipped: tuple[str, ...]
+
+
+@dataclass
+class Search:
+    """Among ``commits``, the oldest first and the bad one last. ``change`` is as in the claim;
+    ``error`` is the probability of a wrong answer; ``most`` limits the blocks."""
+
+    commits: Sequence[str]
+    bench: Bench
+    change: float
+    error: float
+    most: int
+    say: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        self._number = {commit: place for place, commit in enumerate(self.commits, 1)}
+        self._seen = [
+            Difference(self._number[commit], value)
+            for commit, value in self.bench.earlier()
+            if commit in self._number
+        ]
+        self._skipped: set[int] = set()
+        self._failures: Counter[int] = Counter()
+
+    def run(self) -> Found:
+        """Measure until one commit is named, or ``most`` blocks are. Raises CulvertError if the bad
+        commit cannot be measured, or does not have the change."""
+        self._ends()
+        while True:
+            chances = posterior(len(self.commits), self._seen)
+            groups = suspects(chances, self._skipped)
+            named = groups[0].probability >= self._level
+            commit = next_commit(chances, self._skipped)
+            if named or commit is None or len(self._seen) >= self.most:
+                break
+            self._measure(commit)
+            best = self.commits[groups[0].commits[-1] - 1]
+            self.say(f"most suspect: {best[:12]}, {100 * groups[0].probability:.0f} %")
+        places = groups[0].commits if named else credible(groups, self._level)
+        return Found(
+            tuple(self.commits[one - 1] for one in places),
+            sum(float(chances[one - 1]) for one in places),
+            named,
+            self._ratio(places[-1]),
+            len(self._seen),
+            tuple(self.commits[one - 1] for one in sorted(self._skipped)),
+        )
+
+    @property
+    def _level(self) -> float:
+        return 1 - self.error * (1 - ENDS_SHARE)
+
+    def _ends(self) -> None:
+        bad = len(self.commits)
+        while True:
+            values = [one.value for one in self._seen if one.commit == bad]
+            found = ends(values, self.change, self.error * ENDS_SHARE)
+            if found is Ends.SHOWN:
+                return
+            if found is Ends.REFUTED:
+                change = f"{100 * (math.exp(sum(values) / len(values)) - 1):+.1f} %"
+                raise CulvertError(
+                    f"commit {self.commits[-1][:12]}",
+                    f"it does not have the claimed change: {change} in {len(values)} blocks",
+                    "correct the claim, or the good and the bad commit",
+                )
+            self._measure(bad)
+
+    def _measure(self, place: int) -> None:
+        commit = self.commits[place - 1]
+        try:
+            value = self.bench.difference(commit)
+        except CulvertError as error:
+            self._failures[place] += 1
+            last = isinstance(error, BuildError) or self._failures[place] >= _TRIES
+            if last and place == len(self.commits):
+                raise
+            self.say(f"{commit[:12]} {'is skipped' if last else 'is tried again'}: {error}")
+            if last:
+                self._skipped.add(place)
+            return
+        self._seen.append(Difference(place, value))
+        self.say(f"block {len(self._seen)}: {commit[:12]} {100 * (math.exp(value) - 1):+.1f} %")
+
+    def _ratio(self, place: int) -> float:
+        values = [one.value for one in self._seen if one.commit >= place]
+        return math.exp(sum(values) / len(values))
