@@ -17,7 +17,7 @@ from polars.testing import assert_frame_equal
 
 from culvert.errors import UsageError
 from culvert.journal.export import export
-from culvert.journal.format import Format
+from culvert.journal.format import ROWS, Format
 from culvert.journal.journal import Journal
 from culvert.report.exported import EXPORTED_SCHEMA, exported
 from tests.cli import Cli
@@ -103,7 +103,7 @@ def test_the_documentation_has_these_columns_in_this_order() -> None:
     assert told == [(name, names[kind]) for name, kind in EXPORTED_SCHEMA.items()]
 
 
-@pytest.mark.parametrize("format", list(Format))
+@pytest.mark.parametrize("format", sorted(ROWS))
 def test_standard_output_gets_the_same_bytes(
     rows: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: Format
 ) -> None:
@@ -149,7 +149,7 @@ def test_parquet_is_not_written_to_a_terminal(
         export(rows, Format.PARQUET, None)
 
 
-@pytest.mark.parametrize("format", list(Format))
+@pytest.mark.parametrize("format", sorted(ROWS))
 def test_a_file_is_written_whole_or_not_at_all(
     rows: pl.DataFrame, tmp_path: Path, format: Format
 ) -> None:
@@ -161,7 +161,7 @@ def test_a_file_is_written_whole_or_not_at_all(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["journal", "x"]
 
 
-@pytest.mark.parametrize("format", list(Format))
+@pytest.mark.parametrize("format", sorted(ROWS))
 def test_a_reader_that_has_enough_is_no_error(
     rows: pl.DataFrame, tmp_path: Path, format: Format
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from culvert.commands.words import Directory
-from culvert.journal.format import Format
+from culvert.journal.format import ROWS, Format
 
 app = typer.Typer()
 
@@ -24,10 +24,20 @@ def export(
         ),
     ] = None,
 ) -> None:
-    """Print the metrics of each trial as JSON, CSV or Parquet."""
-    from culvert.journal.export import export as write
-    from culvert.journal.journal import Journal
-    from culvert.report.exported import exported
+    """Print the metrics of each trial, or medians for a tracker.
 
-    with Journal.open(directory) as journal:
-        write(exported(journal), form, file)
+    Formats: rows as json, csv or parquet; medians for Bencher (bencher) and for
+    github-action-benchmark (customBiggerIsBetter, customSmallerIsBetter).
+    """
+    from culvert.journal import export as files
+
+    if form in ROWS:
+        from culvert.journal.journal import Journal
+        from culvert.report.exported import exported
+
+        with Journal.open(directory) as journal:
+            files.export(exported(journal), form, file)
+    else:
+        from culvert.report.benchmarks import benchmarks, tracked
+
+        files.export_document(tracked(benchmarks(directory), form), file)

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
@@ -26,29 +26,38 @@ _CHUNK = 10_000
 def export(rows: pl.DataFrame, format: Format, target: Path | None) -> None:
     """Write rows as of ``Journal.rows()``, whatever columns are added.
 
-    ``target`` None is standard output. A file is written atomically. In JSON, ``parameters``
-    and ``labels`` are objects; elsewhere they are JSON text. Raises UsageError.
+    ``format`` is one of ROWS; ``target`` None is standard output. A file is written atomically.
+    In JSON, ``parameters`` and ``labels`` are objects; elsewhere JSON text. Raises UsageError.
     """
     write = _WRITERS[format]
-    if target is None:
-        _to_stdout(rows, format, write)
-    else:
-        _to_file(rows, target, write)
-
-
-def _to_stdout(
-    rows: pl.DataFrame, format: Format, write: Callable[[pl.DataFrame, IO[bytes]], None]
-) -> None:
-    if format is Format.PARQUET and sys.stdout.isatty():
-        raise UsageError(
-            "standard output",
-            "Parquet is not text for a terminal",
-            "add --file FILE, or redirect it",
-        )
-    if sys.stdout.isatty():  # they could control it; files and pipes are exact
+    if target is None and sys.stdout.isatty():
+        if format is Format.PARQUET:
+            raise UsageError(
+                "standard output",
+                "Parquet is not text for a terminal",
+                "add --file FILE, or redirect it",
+            )
+        # They could control it; files and pipes are exact.
         rows = rows.with_columns(pl.col(pl.String).str.replace_all(f"[{HIDDEN}]", ""))
+    _written(partial(write, rows), target)
+
+
+def export_document(document: Any, target: Path | None) -> None:
+    """Write a document as JSON, in ASCII, as ``export`` writes rows. Raises UsageError."""
+    text = json.dumps(document, indent=2, allow_nan=False) + "\n"
+    _written(lambda out: out.write(text.encode()), target)
+
+
+def _written(write: Callable[[IO[bytes]], object], target: Path | None) -> None:
+    if target is None:
+        _to_stdout(write)
+    else:
+        _to_file(write, target)
+
+
+def _to_stdout(write: Callable[[IO[bytes]], object]) -> None:
     try:
-        write(rows, sys.stdout.buffer)
+        write(sys.stdout.buffer)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         # The reader (head, less) closed the pipe. Python would report that again at exit.
@@ -57,12 +66,10 @@ def _to_stdout(
         raise _unwritten("standard output", error) from error
 
 
-def _to_file(
-    rows: pl.DataFrame, target: Path, write: Callable[[pl.DataFrame, IO[bytes]], None]
-) -> None:
+def _to_file(write: Callable[[IO[bytes]], object], target: Path) -> None:
     try:
         with replacing(target) as file:
-            write(rows, file)
+            write(file)
     except OSError as error:
         raise _unwritten(str(target), error) from error
 

@@ -11,3 +11,12 @@ class Format(StrEnum):
     JSON = "json"
     CSV = "csv"
     PARQUET = "parquet"
+    BENCHER = "bencher"
+    """Bencher's metric format."""
+    BIGGER = "customBiggerIsBetter"
+    """Of github-action-benchmark, which calls it so."""
+    SMALLER = "customSmallerIsBetter"
+
+
+ROWS = frozenset({Format.JSON, Format.CSV, Format.PARQUET})
+"""Formats of rows; the others are documents for trackers of benchmarks."""
