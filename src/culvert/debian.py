@@ -88,17 +88,18 @@ class Archive:
         """Download a package, check its signature's chain, unpack it below ``target``."""
         self._unpack([f"{package}={version}"], target)
 
-    def unpack_with_libraries(self, package: str, suite: str, target: Path) -> None:
-        """Download a package of a suite and every library that it needs, the C library among them;
+    def unpack_with_libraries(self, packages: Sequence[str], suite: str, target: Path) -> None:
+        """Download packages of a suite and every library that they need, the C library among them;
         unpack all below ``target``."""
         status = self.directory / "status"
         status.touch()  # as on a system without packages
         nothing = ["-o", f"Dir::State::status={status}", "--no-install-recommends"]
-        planned = self._run(["apt-get", "-s", *nothing, "install", f"{package}/{suite}"])
+        chosen = [f"{package}/{suite}" for package in packages]
+        planned = self._run(["apt-get", "-s", *nothing, "install", *chosen])
         wanted = [f"{name}={version}" for name, version in _PLANNED.findall(planned)]
         shown = self._run(["apt-cache", "show", *wanted]).split("\n\n")
         libraries = [text for text in shown if _LIBRARY.search(text)]
-        needed = {package, *(name for text in libraries for name in _PACKAGE.findall(text))}
+        needed = {*packages, *(name for text in libraries for name in _PACKAGE.findall(text))}
         self._unpack([word for word in wanted if word.partition("=")[0] in needed], target)
 
     def _unpack(self, words: Sequence[str], target: Path) -> None:

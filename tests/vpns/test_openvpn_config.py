@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.vpns.openvpn import config
+from culvert.vpns.openvpn import config, program
+from culvert.vpns.openvpn.choice import Choice
 from culvert.vpns.openvpn.config import Cipher, Dialect, Transport, Tunnel, TunnelEnds
+from tests.here import HERE
 
 ENDS = TunnelEnds(
     IPv4Address("198.18.0.2"), IPv4Interface("198.19.0.1/24"), IPv4Interface("198.19.0.2/24")
@@ -50,6 +52,21 @@ def test_certificates(tunnel: Tunnel) -> None:
     assert client["remote-cert-tls"] == ["server"]
     assert client["remote"] == ["198.18.0.2", "1194"]
     assert config.client_entry(tunnel) == "ifconfig-push 198.19.0.1 255.255.255.0\n"
+
+
+def test_a_named_group_is_the_only_one() -> None:
+    tunnel = Tunnel(
+        Cipher.AES_256_GCM, Transport.UDP, Dialect((2, 7)), ENDS, group="X25519MLKEM768"
+    )
+    server = options(config.server_config(tunnel, FILES, Path("/n/clients"), SOCKET))
+    client = options(config.client_config(tunnel, FILES, "b", SOCKET))
+    assert server["tls-groups"] == client["tls-groups"] == ["X25519MLKEM768"]
+
+
+@pytest.mark.parametrize("chosen", [("x25519", "x25519mlkem768"), ("x25519", "psk")])
+def test_two_groups_or_one_without_tls_are_refused(chosen: tuple[str, ...]) -> None:
+    choice = Choice.of("aes-256-cbc", frozenset(chosen))
+    assert any("TLS group" in lack.what for lack in program.missing_parts(HERE, choice))
 
 
 @given(TUNNELS)

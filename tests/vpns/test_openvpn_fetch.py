@@ -11,6 +11,8 @@ from culvert.debian import Archive
 from culvert.errors import CulvertError, NotPossible
 from culvert.vpns.openvpn import fetch as openvpn_fetch
 from culvert.vpns.openvpn import program as openvpn_program
+from culvert.vpns.openvpn.choice import Choice
+from culvert.vpns.parts import newer
 from tests.here import HERE
 
 SAYS = "OpenVPN 2.7.8 x86_64-pc-linux-gnu {}\nlibrary versions: OpenSSL 3.5.7, LZO 2.10\n"
@@ -34,8 +36,8 @@ class Made(Archive):
         assert package == "openvpn"
         return self.versions[self.suites[0]]
 
-    def unpack_with_libraries(self, package: str, suite: str, target: Path) -> None:
-        assert (package, suite) == ("openvpn", self.suites[0])
+    def unpack_with_libraries(self, packages: Sequence[str], suite: str, target: Path) -> None:
+        assert (packages, suite) == (("openvpn",), self.suites[0])
         for name, text in (
             ("usr/sbin/openvpn", "a program"),
             ("usr/lib/any-linux-gnu/libc.so.6", "a library"),
@@ -47,11 +49,15 @@ class Made(Archive):
             path.chmod(0o755)
 
 
+def find(variant: str, *options: str) -> str | None:
+    return openvpn_program.find(HERE, Choice.of(variant, frozenset(options)))
+
+
 @pytest.fixture(autouse=True)
 def made(monkeypatch: pytest.MonkeyPatch) -> type[Made]:
     monkeypatch.setattr(Made, "versions", dict.fromkeys(("trixie-backports", "testing"), "2.7.8-1"),
                         raising=False)  # fmt: skip
-    monkeypatch.setattr(openvpn_fetch, "Archive", Made)
+    monkeypatch.setattr(newer, "Archive", Made)
     return Made
 
 
@@ -65,8 +71,8 @@ def test_it_runs_with_its_own_libraries_from_where_it_is_found(
     assert openvpn_program.version(HERE, program) == "2.7.8, package 2.7.8-1, OpenSSL 3.5.7"
     monkeypatch.setenv("CULVERT_TOOLS", str(tmp_path))
     monkeypatch.setattr(openvpn_program, "kernel_kind", lambda _: None)
-    assert openvpn_program.find(HERE, offloaded=True) == program
-    assert openvpn_program.find(HERE, offloaded=False) != program
+    assert find("dco-aes-256-gcm") == find("aes-256-gcm", "x25519mlkem768") == program
+    assert find("aes-256-gcm") != program
     # Again, as for a newer version: the link leads to the new one.
     monkeypatch.setattr(Made, "versions", {"trixie-backports": "2.7.9-1"})
     openvpn_fetch.fetch(tmp_path)
@@ -76,7 +82,7 @@ def test_it_runs_with_its_own_libraries_from_where_it_is_found(
 def test_where_one_release_is_too_old_the_next_is_asked(monkeypatch: pytest.MonkeyPatch,
                                                         tmp_path: Path) -> None:  # fmt: skip
     monkeypatch.setattr(Made, "versions", {"trixie-backports": "2.6.14-1", "testing": "2.8.0-1"})
-    assert openvpn_fetch.fetch(tmp_path).parent.name == "2.8.0-1"
+    assert openvpn_fetch.fetch(tmp_path) == "2.8.0-1"
     monkeypatch.setattr(Made, "versions", dict.fromkeys(("trixie-backports", "testing"), "2.6.14"))
     with pytest.raises(NotPossible, match="trixie-backports or testing"):
         openvpn_fetch.fetch(tmp_path / "other")
@@ -102,7 +108,7 @@ def test_why_there_is_none_is_said_in_one_line(
     monkeypatch.setattr(Made, "open", closed)
     monkeypatch.setattr("sys.argv", ["fetch", str(tmp_path)])
     with pytest.raises(SystemExit) as ended:
-        openvpn_fetch.main()
+        openvpn_fetch.OPENVPN.main(openvpn_fetch.fetch)
     assert ended.value.code == "apt-get update: no route; name a mirror"
 
 
@@ -124,5 +130,5 @@ def test_a_package_comes_with_its_libraries_and_nothing_else(
         return next((text for word, text in answers.items() if word in argv), "")
 
     monkeypatch.setattr(Archive, "_run", run)
-    Archive(tmp_path, ["s"]).unpack_with_libraries("openvpn", "s", tmp_path / "tree")
+    Archive(tmp_path, ["s"]).unpack_with_libraries(["openvpn"], "s", tmp_path / "tree")
     assert downloaded == ["libc6=2.41-12", "openvpn=2.7.8-1"]

@@ -4,6 +4,7 @@ import os
 import signal
 from dataclasses import replace
 from ipaddress import IPv4Address
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -18,8 +19,10 @@ from culvert.vpns.contract.observe import node_state
 from culvert.vpns.ipsec.transforms import IKE, TRANSFORMS, Carriage, Transform
 from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.strongswan import config as strongswan_config
+from culvert.vpns.strongswan import fetch
 from culvert.vpns.strongswan.config import VICI, IkeConnection, IkeEnd, Upkeep, connections_config
 from culvert.vpns.strongswan.driver import StrongSwan
+from culvert.vpns.strongswan.variants import Choice
 from culvert.vpns.variant import DataPath
 from tests.here import HERE
 
@@ -52,10 +55,40 @@ def impatient(name: str, *options: str) -> Impatient:
     return Impatient(variant, frozenset(options))
 
 
-def associations(node: Node) -> str:
+def associations(node: Node, program: str = "swanctl") -> str:
     environment = {"STRONGSWAN_CONF": str(node.directory / "strongswan/strongswan.conf")}
-    argv = ["swanctl", "--list-sas", "--uri", f"unix://{VICI}"]
+    argv = [node.require(program, ""), "--list-sas", "--uri", f"unix://{VICI}"]
     return node.run(argv, env=environment).stdout
+
+
+def test_a_newer_strongswan_finds_its_plugins_where_it_is(tmp_path: Path) -> None:
+    libraries = tmp_path / "usr/lib/ipsec"
+    (libraries / "plugins").mkdir(parents=True)
+    library = libraries / "libstrongswan.so.0.0.0"
+    library.write_bytes(b"before\0/usr/lib/ipsec/plugins\0after")
+    fetch._move(tmp_path)
+    assert library.read_bytes() == b"before\0plugins" + bytes(16) + b"after"
+    assert fetch._why_not(tmp_path) == "its OpenSSL plugin has no ML-KEM"
+    (libraries / "plugins/libstrongswan-openssl.so").write_bytes(b"..EVP_PKEY_encapsulate..")
+    assert fetch._why_not(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "proposal", "refused"),
+    [
+        ([], "aes256gcm16-prfsha384-x25519", 0),
+        (["mlkem768"], "aes256gcm16-prfsha384-x25519-ke1_mlkem768", 0),
+        (["mlkem768", "x25519"], "", 1),
+    ],
+)
+def test_the_key_exchange_is_that_of_the_option(
+    options: list[str], proposal: str, refused: int
+) -> None:
+    choice = Choice.of("esp-aes256gcm", frozenset(options))
+    assert len(list(choice.contradictions())) == refused
+    if not refused:
+        assert choice.ike_proposal == proposal
+        assert choice.programs.daemon.endswith("newer") is bool(options)
 
 
 def log(vpn: Vpn, node: str) -> str:
@@ -81,6 +114,19 @@ class TestUp:
             lengths = {packet.length for packet in outer_packets(vpn, pair, inner)}
             assert lengths == {vpn.outer_length(inner)}
         vpn.stop(pair)
+
+    def test_post_quantum_key_exchange(self, lab: LabFactory) -> None:
+        if why_not := skip_reason("strongswan/esp-aes256gcm+mlkem768"):
+            pytest.skip(why_not)
+        pair = lab()
+        for option, fragments in (("x25519", False), ("mlkem768", True)):
+            vpn = driver(f"strongswan/esp-aes256gcm+{option}")
+            bring_up(vpn, pair)
+            assert answered(vpn, pair) == (PINGS, PINGS)
+            listed = associations(pair.a, "swanctl-newer")
+            assert ("KE1_ML_KEM_768" in listed) is fragments
+            assert "CURVE_25519" in listed
+            vpn.stop(pair)
 
     def test_five_times(self, lab: LabFactory) -> None:
         pair = lab()

@@ -16,12 +16,18 @@ RENEG = "reneg"
 _TCP = "tcp"
 _DPD = "dpd"
 _DCO = "dco-"
+_GROUPS: Mapping[str, str] = {"x25519": "X25519", "x25519mlkem768": "X25519MLKEM768"}
+"""OpenSSL's names of groups, by option."""
 
 OPTIONS: Mapping[str, str] = {
     _TCP: "carry the tunnel over TCP instead of UDP",
     PSK: "a static key instead of certificates (CBC variants, and none)",
     _DPD: f"dead peer detection: keepalive {config.PING_S} {config.PING_RESTART_S}",
     RENEG: f"new keys every {config.RENEGOTIATION_S} s",
+    **{
+        option: f"the TLS group {group} alone, by an OpenVPN whose library has post-quantum groups"
+        for option, group in _GROUPS.items()
+    },
     kill_switch.OPTION: f"{kill_switch.HELP}, and persist-tun",
     **settings.OPTIONS,
 }
@@ -118,6 +124,11 @@ class Choice:
         return RENEG in self.options
 
     @property
+    def groups(self) -> tuple[str, ...]:
+        """The named TLS groups; more than one contradict each other."""
+        return tuple(group for option, group in _GROUPS.items() if option in self.options)
+
+    @property
     def kill_switch(self) -> bool:
         """Whether nothing leaves beside the tunnel."""
         return kill_switch.OPTION in self.options
@@ -136,6 +147,8 @@ class Choice:
         facts = {"transport": f"{self.transport.upper()} {PORT}", **self.settings.facts()}
         if self.transport is Transport.TCP:
             facts["TCP_NODELAY"] = "off (default)"
+        for group in self.groups:
+            facts["key exchange"] = f"TLS 1.3, {group}"
         if self.static_key:
             facts |= {"authentication": "static key", "key exchange": "none"}
         if self.keepalive:

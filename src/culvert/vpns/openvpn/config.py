@@ -113,6 +113,8 @@ class Tunnel:
     settings: Settings = DEFAULTS
     device: str = DEVICE
     port: int = PORT
+    group: str | None = None
+    """The only TLS group; None: those of the library."""
     leads: bool = False
     """It is the client's default route."""
     persists: bool = False
@@ -253,6 +255,7 @@ def _tls(tunnel: Tunnel, files: CertificateFiles, *, renegotiation_s: int = 0) -
         f"cert {_quoted(files.identity)}",
         f"key {_quoted(files.identity)}",
         "tls-version-min 1.3",
+        *((f"tls-groups {tunnel.group}",) if tunnel.group else ()),
         # Only requested renegotiations, so that only measured packets cross the underlay.
         f"reneg-sec {renegotiation_s}",
         "reneg-bytes 0",

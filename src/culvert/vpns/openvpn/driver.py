@@ -67,7 +67,7 @@ class OpenVpn(TunDevice, TunnelVpn):
         return 2 if self.choice.static_key else None
 
     def _program(self, host: Host) -> str:
-        return openvpn_program.require(self.id, host, offloaded=self.choice.offloaded)
+        return openvpn_program.require(self.id, host, self.choice)
 
     def configure(self) -> None:
         for part in self.missing(self.target):

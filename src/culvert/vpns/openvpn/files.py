@@ -35,6 +35,7 @@ def write_all(vpn: TunnelVpn, choice: Choice, dialect: Dialect, device: str, por
             settings=choice.settings,
             device=device,
             port=port,
+            group=next(iter(choice.groups), None),
             leads=vpn.lab.spec.topology.full_tunnel,
             persists=choice.kill_switch,
         )

@@ -25,6 +25,7 @@ _NAME = "openvpn"
 INSTALL = f"culvert install {_NAME}"
 
 _OWN = re.compile(r"OpenVPN ((\d+)\.(\d+)\S*)")
+_OPENSSL = re.compile(r"library versions: OpenSSL (\d+)\.(\d+)")
 _LIBRARY = re.compile(r"library versions: ([^,\n]+)")
 
 BESIDE = "openvpn-dco"
@@ -46,19 +47,28 @@ def supports(version: tuple[int, int], kind: str) -> bool:
     return version >= (2, 7) if kind == IN_TREE else version == (2, 6)
 
 
-def find(host: Host, *, offloaded: bool) -> str | None:
-    """The program, or None. ``offloaded``: one that uses this kernel's module, or the in-tree
-    module if the kernel has none."""
-    if not offloaded:
+def find(host: Host, choice: Choice) -> str | None:
+    """The program, or None. In the kernel one that uses this kernel's module, or the in-tree
+    module if the kernel has none; with a named group one whose library has post-quantum groups, so
+    that all groups are those of one program."""
+    if not choice.offloaded and not choice.groups:
         return host.find("openvpn")
     kind = kernel_kind(host) or IN_TREE
     found = [path for path in map(host.find, ("openvpn", BESIDE)) if path is not None]
-    return next((path for path in found if drives(host, path, kind)), None)
+    return next(
+        (
+            path
+            for path in found
+            if (not choice.offloaded or drives(host, path, kind))
+            and (not choice.groups or has_groups(host, path))
+        ),
+        None,
+    )
 
 
-def require(vpn: str, host: Host, *, offloaded: bool) -> str:
+def require(vpn: str, host: Host, choice: Choice) -> str:
     """The program for a VPN; raises NotPossible if it is missing."""
-    program = find(host, offloaded=offloaded)
+    program = find(host, choice)
     if program is None:
         raise NotPossible(vpn, "openvpn is missing", INSTALL)
     return program
@@ -71,6 +81,16 @@ def drives(host: Host, program: str, kind: str) -> bool:
     except CulvertError:
         return False
     return "[DCO]" in printed and supports((int(own[2]), int(own[3])), kind)
+
+
+def has_groups(host: Host, program: str) -> bool:
+    """Whether its OpenSSL has post-quantum groups: from 3.5 on."""
+    try:
+        _, printed = _printed(host, program)
+    except CulvertError:
+        return False
+    library = _OPENSSL.search(printed)
+    return library is not None and (int(library[1]), int(library[2])) >= (3, 5)
 
 
 def version(host: Host, program: str) -> str:
@@ -110,8 +130,9 @@ def _printed(host: Host, program: str) -> tuple[re.Match[str], str]:
 
 def missing_parts(host: Host, choice: Choice) -> Iterator[Missing]:
     """The program, /dev/net/tun or the kernel's module, and what the options need."""
-    program = find(host, offloaded=choice.offloaded)
-    yield from _kernel(host, program) if choice.offloaded else _user_space(host, program)
+    program = find(host, choice)
+    yield from _kernel(host, program) if choice.offloaded else _user_space(host, choice, program)
+    yield from _groups(choice)
     udp = choice.transport is Transport.UDP
     for what, option in settings.refused(choice.options, udp=udp, offloaded=choice.offloaded):
         yield Missing(what, f"drop the option {option}, or correct it")
@@ -119,10 +140,18 @@ def missing_parts(host: Host, choice: Choice) -> Iterator[Missing]:
         yield from _static_key(host, choice, program)
 
 
-def _user_space(host: Host, program: str | None) -> Iterator[Missing]:
+def _user_space(host: Host, choice: Choice, program: str | None) -> Iterator[Missing]:
     if program is None:
-        yield Missing.to_install("openvpn", _NAME)
+        newer = "an OpenVPN with OpenSSL 3.5 or later"
+        yield Missing.to_install(newer if choice.groups else "openvpn", _NAME)
     yield from missing_tun(host)
+
+
+def _groups(choice: Choice) -> Iterator[Missing]:
+    if len(choice.groups) > 1:
+        yield Missing("two TLS groups", "leave one of them out")
+    if choice.groups and choice.static_key:
+        yield Missing("a TLS group with a static key", f"drop the option {PSK}, or the group")
 
 
 def _kernel(host: Host, program: str | None) -> Iterator[Missing]:

@@ -28,8 +28,6 @@ _NAME = "strongswan"
 INSTALL = f"culvert install {_NAME}"
 CAPABILITIES = frozenset({Capability.NET_ADMIN, Capability.NET_BIND_SERVICE})
 """IKE's port is 500. It drops what it does not need itself."""
-_DAEMON = "charon-systemd"
-_CONTROL = "swanctl"
 _PLUGIN = "libstrongswan-kernel-libipsec.so"
 _PLUGIN_DIRECTORIES = (
     "/usr/lib/ipsec/plugins",
@@ -37,13 +35,26 @@ _PLUGIN_DIRECTORIES = (
     "/usr/lib64/strongswan/plugins",
     "/usr/local/lib/ipsec/plugins",
 )
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The names of the daemon and of the program that controls it."""
+
+    daemon: str
+    console: str
+
+
+DISTRIBUTIONS = Programs("charon-systemd", "swanctl")
+NEWER = Programs("charon-systemd-newer", "swanctl-newer")
+"""Those with ML-KEM, installed beside the distribution's (see ``fetch``)."""
 _ROUTING_RULE = 220
 """Number of charon's routing table, and priority of its rule."""
 
 
-def missing_programs(host: Host) -> Iterator[Missing]:
+def missing_programs(host: Host, programs: Programs) -> Iterator[Missing]:
     """The programs that are not installed."""
-    for program in (_DAEMON, _CONTROL, "ip"):
+    for program in (programs.daemon, programs.console, "ip"):
         if host.find(program) is None:
             yield Missing.to_install(program, _NAME)
 
@@ -55,12 +66,12 @@ def missing_in_user_space(host: Host) -> Iterator[Missing]:
     yield from missing_tun(host)
 
 
-def version(host: Host) -> list[str]:
+def version(host: Host, programs: Programs) -> list[str]:
     """Versions of strongSwan, and of its package if there is one."""
     # From swanctl: charon-systemd has no option that prints it, and starts with any argument.
-    shown = host.run([program(host, _CONTROL), "--help"], check=False)
+    shown = host.run([program(host, programs.console), "--help"], check=False)
     found = re.search(r"strongSwan (\S+) swanctl", shown.stdout + shown.stderr)
-    package = package_version(host, _DAEMON)
+    package = package_version(host, programs.daemon)
     return [found[1] if found else "unknown", *([f"package {package}"] if package else [])]
 
 
@@ -76,14 +87,15 @@ class Charon:
     vpn: Vpn
     node: Node
     process: Process
+    programs: Programs
 
     @classmethod
-    def start(cls, vpn: Vpn, node: Node) -> Charon:
+    def start(cls, vpn: Vpn, node: Node, programs: Programs) -> Charon:
         """Start it with the node's configuration; ready when it listens."""
         node.remove(VICI)  # left by a charon that was killed
-        daemon = program(node, _DAEMON)
+        daemon = program(node, programs.daemon)
         process = vpn.start_process(node, [daemon], "charon", _environment(node))
-        started = cls(vpn, node, process)
+        started = cls(vpn, node, process, programs)
         started.wait(lambda: accepts(node, VICI), f"listened at {VICI}")
         return started
 
@@ -97,7 +109,7 @@ class Charon:
         where = f"charon on node {self.node.name}"
         try:
             done = self.node.run(
-                [program(self.node, _CONTROL), *words, "--uri", f"unix://{VICI}"],
+                [program(self.node, self.programs.console), *words, "--uri", f"unix://{VICI}"],
                 env=_environment(self.node),
                 timeout_s=self.vpn.up_deadline_s + 1,
                 check=False,

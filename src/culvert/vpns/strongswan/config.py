@@ -134,7 +134,10 @@ class IkeConnection:
 
 
 def connections_config(
-    carriage: Carriage, connections: Sequence[IkeConnection], upkeep: Upkeep
+    carriage: Carriage,
+    connections: Sequence[IkeConnection],
+    upkeep: Upkeep,
+    ike_proposal: str = IKE_PROPOSAL,
 ) -> str:
     """swanctl.conf of a node.
 
@@ -142,12 +145,12 @@ def connections_config(
     so that only measured packets cross the underlay. A responder accepts any address: the initiator
     may be behind a NAT.
     """
-    blocks = "".join(_connection(carriage, each, upkeep) for each in connections)
+    blocks = "".join(_connection(carriage, each, upkeep, ike_proposal) for each in connections)
     keys = "".join(_secret(each) for each in connections)
     return f"connections {{\n{blocks}}}\n" + (f"secrets {{\n{keys}}}\n" if keys else "")
 
 
-def _connection(carriage: Carriage, one: IkeConnection, upkeep: Upkeep) -> str:
+def _connection(carriage: Carriage, one: IkeConnection, upkeep: Upkeep, ike_proposal: str) -> str:
     local, remote = one.local, one.remote
     reconnects = one.initiates and upkeep.dead_peer_detection
     local_net, remote_net = (_selectors(end) for end in (local, remote))
@@ -162,7 +165,7 @@ def _connection(carriage: Carriage, one: IkeConnection, upkeep: Upkeep) -> str:
     version = 2
     local_addrs = {"%any" if one.initiates and upkeep.mobike else local.address}
     remote_addrs = {remote.address if one.initiates else "%any"}
-    proposals = {IKE_PROPOSAL}
+    proposals = {ike_proposal}
     mobike = {_yes(upkeep.mobike)}
     encap = {_yes(carriage.in_udp)}
     rekey_time = 0

@@ -68,7 +68,7 @@ class StrongSwan(TunnelVpn):
 
     def missing(self, host: Host) -> list[Missing]:
         """The programs; in user space the plugin and /dev/net/tun as well."""
-        missing = list(strongswan_charon.missing_programs(host))
+        missing = list(strongswan_charon.missing_programs(host, self.choice.programs))
         missing += self.choice.contradictions()
         if self.in_kernel:
             missing += self.carriage.missing_from_kernel(host)
@@ -79,7 +79,7 @@ class StrongSwan(TunnelVpn):
     def version(self, host: Host) -> str:
         """Versions of strongSwan, of its package if there is one, and of the kernel if it
         encrypts."""
-        words = strongswan_charon.version(host)
+        words = strongswan_charon.version(host, self.choice.programs)
         return ", ".join([*words, self.carriage.kernel_version(host)] if self.in_kernel else words)
 
     # -- the life of a tunnel ----------------------------------------------------------------------
@@ -150,12 +150,12 @@ class StrongSwan(TunnelVpn):
 
     def _charon(self, node: Node) -> Charon:
         (process,) = self.processes[node.name]
-        return Charon(self, node, process)
+        return Charon(self, node, process, self.choice.programs)
 
     def _start(self, node: Node) -> None:
         if self.in_kernel:
             ipsec_inner.hold(self.id, self.carriage, node, self.inner(node))
-        charon = Charon.start(self, node)
+        charon = Charon.start(self, node, self.choice.programs)
         if not self.in_kernel:
             charon.wait(lambda: node.link(DEVICE) is not None, f"made {DEVICE}")
             for each in files.inside(self, self.choice, node):

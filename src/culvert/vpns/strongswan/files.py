@@ -35,7 +35,9 @@ def write_all(vpn: TunnelVpn, choice: Choice) -> None:
             )
             for peer in vpn.peers(node)
         ]
-        text = config.connections_config(choice.carriage, connections, choice.upkeep)
+        text = config.connections_config(
+            choice.carriage, connections, choice.upkeep, choice.ike_proposal
+        )
         node.write("strongswan/strongswan.conf", daemon)
         node.write("strongswan/swanctl.conf", text, secret=True)
         if authority is not None:

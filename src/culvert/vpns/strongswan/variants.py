@@ -11,6 +11,7 @@ from culvert.vpns.ipsec import transforms as ipsec
 from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage, Transform
 from culvert.vpns.parts import kill_switch
 from culvert.vpns.strongswan import config
+from culvert.vpns.strongswan.charon import DISTRIBUTIONS, NEWER, Programs
 from culvert.vpns.strongswan.config import IKE_PROPOSAL, Upkeep
 
 KERNEL = "kernel"
@@ -20,6 +21,11 @@ _MOBIKE = "mobike"
 _ROUTE = "route"
 _TRANSPORT = "transport"
 _ENCAP = "encap"
+_GROUPS: Mapping[str, str] = {
+    "x25519": IKE_PROPOSAL,
+    "mlkem768": f"{IKE_PROPOSAL}-ke1_mlkem768",
+}
+"""Proposals of the newer strongSwan, by option: they differ in the key exchange alone."""
 _OF_THE_KERNEL = (_ROUTE, _TRANSPORT, _ENCAP)
 
 OPTIONS: Mapping[str, str] = {
@@ -30,6 +36,8 @@ OPTIONS: Mapping[str, str] = {
     _ENCAP: "ESP in UDP, even without a NAT (+kernel; always in user space)",
     _DPD: f"dead peer detection, after {config.DPD_S} s of silence",
     _MOBIKE: "MOBIKE: the initiator's address may change",
+    "x25519": "a newer strongSwan than the distribution's, to compare with +mlkem768",
+    "mlkem768": "ML-KEM-768 in addition to X25519 (RFC 9370), by that newer strongSwan",
     kill_switch.OPTION: kill_switch.HELP,
 }
 _FACTS = {
@@ -83,8 +91,25 @@ class Choice:
         """Whether the kernel has ESP or AH, instead of charon."""
         return KERNEL in self.options
 
+    @property
+    def group(self) -> str | None:
+        """The option that names the key exchange."""
+        return next((group for group in _GROUPS if group in self.options), None)
+
+    @property
+    def programs(self) -> Programs:
+        """The strongSwan that has it."""
+        return NEWER if self.group else DISTRIBUTIONS
+
+    @property
+    def ike_proposal(self) -> str:
+        """The only one of the IKE SA."""
+        return _GROUPS[self.group] if self.group else IKE_PROPOSAL
+
     def contradictions(self) -> Iterator[Missing]:
         """What no machine supports."""
+        if _GROUPS.keys() <= self.options:
+            yield Missing("two key exchanges", f"leave one of +{', +'.join(_GROUPS)} out")
         if self.in_kernel:
             yield from self.carriage.contradictions()
             return
@@ -99,6 +124,8 @@ class Choice:
         facts = {
             "authentication": "Ed25519 certificates" if self.certificates else "pre-shared key"
         }
+        if self.group:
+            facts["key exchange"] = f"IKEv2, {self.ike_proposal}"
         if self.in_kernel:
             facts["mode"] = "transport" if self.carriage.transport else "tunnel"
             facts["interface"] = (
