@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from culvert.debian import Archive, version_numbers
-from culvert.errors import CulvertError
-from culvert.vpns.authoring import NotPossible
+from culvert.errors import CulvertError, NotPossible
 
 SUITES = (("trixie-backports", "trixie"), ("testing",))
 """Suites to search, in order: the packages' suite, and those of their libraries."""
