@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from culvert.analysis.gateway import CLIENTS, KIND, by_clients
 from culvert.analysis.observations import observations, pick
 from culvert.statistics.intervals import FEWEST, median_intervals
 from culvert.statistics.scalability import REACH, fit_scalability
 
-KIND = "gateway_load"
 GOODPUT, CPU = "goodput_bps", "gateway_cpu_percent"
-CLIENTS, RATE = "clients", "rate"
+RATE = "rate"
 
 
 class Verdict(StrEnum):
@@ -80,21 +80,14 @@ class Advice:
 def advise(rows: pl.DataFrame, required: Requirement) -> list[Advice]:
     """From the rows of one or several runs; the most capable first, those that cannot be told
     last."""
-    found = observations(rows).filter(measurement=KIND)
-    goodput, cpu = pick(found, GOODPUT), pick(found, CPU)
+    found = by_clients(observations(rows))
     groups: dict[tuple[str, str, str], dict[int, list[float]]] = {}
     used: dict[tuple[str, str, str, int], list[float]] = {}
-    for frame, into_groups in ((goodput, True), (cpu, False)):
-        for vpn, condition, parameters, value in frame.select(
-            "vpn", "condition", "parameters", "value"
-        ).iter_rows():
-            given = json.loads(parameters)
-            clients = int(given.pop(CLIENTS))
-            load = json.dumps(given, sort_keys=True)
-            if into_groups:
-                groups.setdefault((vpn, condition, load), {}).setdefault(clients, []).append(value)
-            else:
-                used.setdefault((vpn, condition, load, clients), []).append(value)
+    columns = ("vpn", "condition", "load", CLIENTS, "value")
+    for vpn, condition, load, clients, value in pick(found, GOODPUT).select(columns).iter_rows():
+        groups.setdefault((vpn, condition, load), {}).setdefault(clients, []).append(value)
+    for *key, value in pick(found, CPU).select(columns).iter_rows():
+        used.setdefault((key[0], key[1], key[2], key[3]), []).append(value)
     advices = [
         _of_group(vpn, condition, load, trials, required, used)
         for (vpn, condition, load), trials in groups.items()

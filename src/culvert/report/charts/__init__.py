@@ -10,6 +10,7 @@ from operator import itemgetter
 from altair.utils.schemapi import debug_mode
 
 from culvert.report.charts.cost import cost_figures
+from culvert.report.charts.gateway import gateway_figures
 from culvert.report.charts.goodput import goodput_figures
 from culvert.report.charts.initiation import initiation_figures
 from culvert.report.charts.latency import latency_figures
@@ -21,6 +22,7 @@ _MAKERS = (
     goodput_figures,
     latency_figures,
     initiation_figures,
+    gateway_figures,
     other_figures,
     cost_figures,
     loss_figures,

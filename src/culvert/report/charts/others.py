@@ -13,7 +13,7 @@ from culvert.report.numbers import scale_for
 from culvert.report.views.leaks import MEASUREMENT as LEAK
 from culvert.report.views.nat_matrix import MEASUREMENT, pairs_of
 
-DRAWN = frozenset({"tcp", "udp", "rtt", "initiation"})
+DRAWN = frozenset({"tcp", "udp", "rtt", "initiation", "gateway_load"})
 """Measurements with their own figures."""
 _EVERY_TRIAL = frozenset(spec.name for spec in EVERY_TRIAL)
 

@@ -1,0 +1,369 @@
+"""A gateway over its number of clients: goodput with the fitted law, delay, CPU, and the clients'
+shares; and the timeline of a storm of sessions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from culvert.analysis.gateway import CLIENTS, KIND, by_clients
+from culvert.analysis.observations import pick
+from culvert.report.charts.common import Records, layered, source, vpn_colour, vpn_shape
+from culvert.report.labels import cells_of, everything, slug
+from culvert.report.model import Data, Figure, FigureTable, Panel
+from culvert.report.numbers import Scale, scale_for
+from culvert.statistics.scalability import REACH, Estimate, Scalability, fit_scalability
+
+STORM = "session_storm"
+HEIGHT_PX = 260
+POINTS = 40
+SHARES = {"0": "least", "0.25": "q1", "0.5": "middle", "0.75": "q3", "1": "greatest"}
+"""The drawn quantiles of the clients, by label."""
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A metric that is drawn over N."""
+
+    metric: str
+    title: str
+    better: str
+
+
+OTHERS = (
+    _Line("rtt_loaded_p99_us", "Round trip beside the load, 99\u00a0%", "less is better"),
+    _Line("gateway_cpu_percent", "CPU of the gateway", "less is better"),
+)
+
+
+def gateway_figures(data: Data, condition: str) -> list[Figure]:
+    """One figure per kind of load with trials that count, and one per storm."""
+    here = by_clients(data.summary).filter(condition=condition)
+    loads = sorted(set(here["load"].to_list()))
+    return [
+        *(
+            _figure(data, condition, here.filter(load=load), alone=len(loads) == 1)
+            for load in loads
+        ),
+        *(_storm(data, condition, cell) for cell in cells_of(data.trials, STORM, condition)),
+    ]
+
+
+def _figure(data: Data, condition: str, here: pl.DataFrame, *, alone: bool) -> Figure:
+    load = here["load"][0]
+    observed = by_clients(data.observed).filter(condition=condition, load=load)
+    goodput = pick(here, "goodput_bps")
+    counts = sorted(set(goodput[CLIENTS].to_list()))
+    scale = scale_for("bit/s", goodput["median"].to_list())
+    laws = _laws(data, pick(observed, "goodput_bps"))
+    panels = [
+        _panel(
+            data,
+            goodput,
+            scale,
+            "Goodput of all clients together",
+            f"{scale.name}, more is better",
+            _law_layers(data, laws, counts, scale),
+        )
+    ]
+    for line in OTHERS:
+        rows = pick(here, line.metric)
+        if not rows.is_empty():
+            own = scale_for(rows["unit"][0], rows["median"].to_list())
+            title = f"{own.name}, {line.better}"
+            panels.append(_panel(data, rows, own, line.title, title, []))
+    panels += _shares(data, here, goodput)
+    words = everything(KIND, load)
+    name = "Many clients of one gateway" if alone else f"Many clients of one gateway, {words}"
+    fitted = "; ".join(f"{vpn}: {_in_words(law)}" for vpn, law in laws.items())
+    return Figure(
+        name=slug(f"{KIND} {condition} {name}"),
+        title=f"{name}: over the number of clients",
+        caption=(
+            "Marks are medians of the trials, vertical lines 95 % intervals. "
+            + (
+                "Dashed: the Universal Scalability Law with its 95 % interval, up to "
+                f"{REACH:g} times the largest measured number; a vertical line is its knee. "
+                f"{fitted}. "
+                if laws
+                else "The scalability law is fitted to four numbers of clients with three trials "
+                "each, or more. "
+            )
+            + "Shares: the goodput of single clients as a part of an equal share: the box has the "
+            f"middle half of the clients, the line all. Parameters: {words}."
+        ),
+        alt_text=f"Goodput, delay, CPU and clients' shares for {', '.join(map(str, counts))} "
+        "clients.",
+        panels=tuple(panels),
+        table=_table(data, here, counts),
+    )
+
+
+def _laws(data: Data, trials: pl.DataFrame) -> Mapping[str, Scalability]:
+    found = {}
+    for vpn in data.vpns:
+        values: dict[int, list[float]] = {}
+        for n, value in trials.filter(vpn=vpn).select(CLIENTS, "value").iter_rows():
+            values.setdefault(n, []).append(value)
+        try:
+            found[vpn] = fit_scalability(values)
+        except ValueError:  # too few to fit it: the caption says what it takes
+            continue
+    return found
+
+
+def _in_words(law: Scalability) -> str:
+    knee = law.knee
+    top = f"{knee.value:.0f}" if np.isfinite(knee.value) else "none"
+    ends = " to ".join("none" if not np.isfinite(one) else f"{one:.0f}" for one in _ends(knee))
+    return (
+        f"contention {law.contention.value:.3g} [{law.contention.low:.3g}, "
+        f"{law.contention.high:.3g}], coherency {law.coherency.value:.2g} "
+        f"[{law.coherency.low:.2g}, {law.coherency.high:.2g}], knee {top} [{ends}]"
+    )
+
+
+def _ends(estimate: Estimate) -> tuple[float, float]:
+    return estimate.low, estimate.high
+
+
+def _law_layers(
+    data: Data, laws: Mapping[str, Scalability], counts: Sequence[int], scale: Scale
+) -> list[alt.Chart]:
+    curve: Records = []
+    knees: Records = []
+    for vpn, law in laws.items():
+        grid = np.unique(np.geomspace(counts[0], REACH * counts[-1], POINTS).round().astype(int))
+        for n in grid.tolist():
+            at = law.at(n)
+            curve.append(
+                {
+                    "vpn": vpn,
+                    "n": n,
+                    "value": at.value / scale.factor,
+                    "low": at.low / scale.factor,
+                    "high": at.high / scale.factor,
+                }
+            )
+        if law.knee.value <= REACH * counts[-1]:
+            knees.append({"vpn": vpn, "n": law.knee.value})
+    if not curve:
+        return []
+    base = alt.Chart(source(curve))
+    return [
+        base.mark_area(opacity=0.12).encode(
+            x=_x(counts), y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=vpn_colour(data)
+        ),
+        base.mark_line(strokeDash=[5, 4], strokeWidth=1.6).encode(
+            x=_x(counts), y=alt.Y("value:Q"), color=vpn_colour(data)
+        ),
+        alt.Chart(source(knees))
+        .mark_rule(strokeDash=[2, 3], strokeWidth=1.6)
+        .encode(x=_x(counts), color=vpn_colour(data)),
+    ]
+
+
+def _x(counts: Sequence[int]) -> alt.X:
+    return alt.X(
+        "n:Q",
+        title="clients (logarithmic)",
+        scale=alt.Scale(type="log", nice=False, padding=18),
+        axis=alt.Axis(values=list(counts), format="d", grid=False),
+    )
+
+
+def _panel(
+    data: Data,
+    rows: pl.DataFrame,
+    scale: Scale,
+    title: str,
+    axis: str,
+    beneath: list[alt.Chart],
+) -> Panel:
+    marks: Records = [
+        {
+            "vpn": row["vpn"],
+            "n": row[CLIENTS],
+            "value": row["median"] / scale.factor,
+            "low": None if row["low"] is None else row["low"] / scale.factor,
+            "high": None if row["high"] is None else row["high"] / scale.factor,
+            "shown": scale.with_unit_and_interval(row["median"], row["low"], row["high"]),
+            "trials": row["n"],
+        }
+        for row in rows.sort(CLIENTS).iter_rows(named=True)
+    ]
+    counts = sorted({mark["n"] for mark in marks})
+    present = sorted({mark["vpn"] for mark in marks})
+    x, y = _x(counts), alt.Y("value:Q", title=axis, scale=alt.Scale(zero=True))
+    colour = vpn_colour(data, legend=present)
+    base = alt.Chart(source(marks))
+    return layered(
+        [
+            *beneath,
+            base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour),
+            base.transform_filter("isValid(datum.low)")
+            .mark_rule(strokeWidth=2)
+            .encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=colour),
+            base.mark_point(filled=True, size=64, opacity=1).encode(
+                x=x,
+                y=y,
+                color=colour,
+                shape=vpn_shape(data, legend=present),
+                tooltip=[
+                    alt.Tooltip("vpn:N", title="VPN"),
+                    alt.Tooltip("n:Q", title="clients"),
+                    alt.Tooltip("shown:N", title="median [95 %]"),
+                    alt.Tooltip("trials:Q", title="trials"),
+                ],
+            ),
+        ],
+        title,
+        HEIGHT_PX,
+    )
+
+
+def _shares(data: Data, here: pl.DataFrame, goodput: pl.DataFrame) -> list[Panel]:
+    """Fairness as the distribution of the clients; nothing to share with one."""
+    active = pick(here, "active_clients").select("vpn", CLIENTS, active="median")
+    means = {
+        (vpn, n): median / count
+        for vpn, n, median, count in goodput.join(active, on=["vpn", CLIENTS])
+        .select("vpn", CLIENTS, "median", "active")
+        .iter_rows()
+    }
+    found: dict[tuple[str, int], dict[str, float]] = {}
+    single = here.filter(pl.col("metric") == "client_goodput_bps")
+    for vpn, n, labels, value in single.select("vpn", CLIENTS, "labels", "median").iter_rows():
+        name = SHARES.get(json.loads(labels).get("quantile", ""))
+        if name and n > 1 and means.get((vpn, n)):
+            found.setdefault((vpn, n), {})[name] = value / means[vpn, n]
+    records: Records = [
+        {"vpn": vpn, "n": n, **shares} for (vpn, n), shares in sorted(found.items())
+    ]
+    if not records:
+        return []
+    present = sorted({record["vpn"] for record in records})
+    x = alt.X("n:O", title="clients", axis=alt.Axis(labelAngle=0))
+    offset = alt.XOffset("vpn:N", scale=alt.Scale(domain=present))
+    colour = vpn_colour(data, legend=present)
+    base = alt.Chart(source(records))
+    title = "part of an equal share"
+    return [
+        layered(
+            [
+                base.mark_rule(strokeWidth=1.6).encode(
+                    x=x,
+                    xOffset=offset,
+                    y=alt.Y("least:Q", title=title),
+                    y2=alt.Y2("greatest:Q"),
+                    color=colour,
+                ),
+                base.mark_bar(width=14, opacity=0.7).encode(
+                    x=x, xOffset=offset, y=alt.Y("q1:Q"), y2=alt.Y2("q3:Q"), color=colour
+                ),
+                base.mark_tick(style="ink", thickness=2, width=14).encode(
+                    x=x,
+                    xOffset=offset,
+                    y=alt.Y("middle:Q"),
+                    tooltip=[
+                        alt.Tooltip("vpn:N", title="VPN"),
+                        *(alt.Tooltip(f"{one}:Q", format=".2f") for one in SHARES.values()),
+                    ],
+                ),
+            ],
+            "Shares of the clients",
+            HEIGHT_PX,
+        )
+    ]
+
+
+def _table(data: Data, here: pl.DataFrame, counts: Sequence[int]) -> FigureTable:
+    shown = {
+        "goodput_bps": "goodput",
+        "fairness": "fairness",
+        "slowest_share": "slowest's part",
+        "rtt_loaded_p99_us": "round trip, 99 %",
+        "gateway_cpu_percent": "gateway's CPU",
+        "gateway_memory_bytes_per_client": "memory per client",
+    }
+    rows = []
+    for vpn in data.vpns:
+        for n in counts:
+            cell = here.filter(pl.col("vpn") == vpn, pl.col(CLIENTS) == n)
+            if cell.is_empty():
+                continue
+            trials = pick(cell, "goodput_bps")["n"]
+            texts = [_text(pick(cell, metric)) for metric in shown]
+            rows.append((vpn, str(n), *texts, str(trials[0]) if len(trials) else "0"))
+    columns = ("VPN", "clients", *(f"{one}, median [95 %]" for one in shown.values()), "trials")
+    return FigureTable(columns, "l" + "r" * (len(columns) - 1), tuple(rows))
+
+
+def _text(row: pl.DataFrame) -> str:
+    if row.is_empty():
+        return "\u2013"
+    scale = scale_for(row["unit"][0], row["median"].to_list())
+    return scale.with_unit_and_interval(row["median"][0], row["low"][0], row["high"][0])
+
+
+def _storm(data: Data, condition: str, parameters: str) -> Figure:
+    """How many clients were up, over time: a line for each trial."""
+    trials = data.trials.filter(
+        pl.col("measurement") == STORM,
+        pl.col("condition") == condition,
+        pl.col("parameters") == parameters,
+        pl.col("status") == "ok",
+    ).select("trial", "vpn", "block")
+    series = data.series.filter(name="clients_up").join(trials, on="trial")
+    steps: Records = []
+    rows = []
+    for trial, vpn, block, times_ns in series.select("trial", "vpn", "block", "t_ns").iter_rows():
+        up_s = [0.0, *(one / 1e9 for one in times_ns)]
+        steps += [
+            {"vpn": vpn, "trial": trial, "block": block, "s": second, "up": up}
+            for up, second in enumerate(up_s)
+        ]
+        if len(up_s) > 1:
+            half = up_s[(len(up_s) + 1) // 2]
+            shown = (str(block), str(len(up_s) - 1), f"{half:.2f}", f"{up_s[-1]:.2f}")
+            rows.append((vpn, *shown))
+    name = data.labels.cell(condition, STORM, parameters)
+    present = [vpn for vpn in data.vpns if vpn in set(series["vpn"].to_list())]
+    panel = layered(
+        [
+            alt.Chart(source(steps))
+            .mark_line(interpolate="step-after", strokeWidth=1.6, opacity=0.8)
+            .encode(
+                x=alt.X("s:Q", title="seconds since the event"),
+                y=alt.Y("up:Q", title="clients that carry packets"),
+                color=vpn_colour(data, legend=present),
+                detail="trial:N",
+                tooltip=[
+                    alt.Tooltip("vpn:N", title="VPN"),
+                    alt.Tooltip("s:Q", title="seconds", format=".2f"),
+                    alt.Tooltip("up:Q", title="clients"),
+                    alt.Tooltip("block:Q", title="block"),
+                ],
+            )
+        ],
+        "Clients that are up",
+        HEIGHT_PX,
+    )
+    return Figure(
+        name=slug(f"timeline {condition} {name}"),
+        title=f"{name}: timeline",
+        caption=(
+            "Each line is one trial: a client is up when the first of its packets has arrived at "
+            f"the gateway. Parameters: {everything(STORM, parameters)}."
+        ),
+        alt_text="Step lines of the number of clients that carry packets, over time.",
+        panels=(panel,),
+        table=FigureTable(
+            ("VPN", "block", "clients", "half up, s", "all up, s"), "lrrrr", tuple(sorted(rows))
+        ),
+    )

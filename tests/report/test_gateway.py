@@ -1,0 +1,101 @@
+"""A gateway's figures over its number of clients, and the timeline of a storm."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from culvert.journal.frames import ROWS_SCHEMA, SERIES_SCHEMA
+from culvert.report.charts.gateway import gateway_figures
+from culvert.report.model import Figure
+
+from .synthetic import Run, make_run
+
+COUNTS = (1, 8, 32, 128)
+GAIN, CONTENTION, COHERENCY = 1e8, 0.05, 0.001
+LOADS = tuple(("gateway_load", {"clients": n, "protocol": "udp"}) for n in COUNTS)
+STORM = ("session_storm", {"clients": 3})
+
+
+def capacity(n: int) -> float:
+    return GAIN * n / (1 + CONTENTION * (n - 1) + COHERENCY * n * (n - 1))
+
+
+def figures(blocks: int) -> list[Figure]:
+    run = make_run(blocks=blocks, measurements=(*LOADS, STORM), faults=False)
+    return gateway_figures(replace(run, rows=_rows(run), series=_series(run)).data, "clean")
+
+
+def _rows(run: Run) -> pl.DataFrame:
+    generator = np.random.default_rng(5)
+    rows = []
+    for trial in run.trials.filter(measurement="gateway_load", status="ok").iter_rows(named=True):
+        n = json.loads(trial["parameters"])["clients"]
+        goodput_bps = capacity(n) * float(np.exp(generator.normal(0, 0.02)))
+        values = [
+            ("goodput_bps", "bit/s", goodput_bps, {}),
+            ("active_clients", "clients", n, {}),
+            ("rtt_loaded_p99_us", "us", 900.0 + n, {}),
+            ("gateway_cpu_percent", "%", 90.0, {}),
+            *(
+                ("client_goodput_bps", "bit/s", goodput_bps / n * (0.5 + share), {"quantile": text})
+                for text, share in (("0", 0.0), ("0.25", 0.25), ("0.5", 0.5), ("0.75", 0.75))
+            ),
+            ("client_goodput_bps", "bit/s", goodput_bps / n * 1.5, {"quantile": "1"}),
+        ]
+        common = {key: trial[key] for key in ROWS_SCHEMA if key in trial}
+        rows += [
+            {**common, "metric": metric, "unit": unit, "value": value, "labels": json.dumps(labels)}
+            for metric, unit, value, labels in values
+        ]
+    return pl.DataFrame(rows, schema=ROWS_SCHEMA)
+
+
+def _series(run: Run) -> pl.DataFrame:
+    storms = run.trials.filter(measurement="session_storm", status="ok")["trial"].to_list()
+    ups = [10**8, 2 * 10**8, 7 * 10**8]
+    rows = [(trial, "clients_up", "clients", "{}", ups, [1.0, 2.0, 3.0]) for trial in storms]
+    return pl.DataFrame(rows, schema=SERIES_SCHEMA, orient="row")
+
+
+def test_goodput_delay_cpu_and_shares_are_drawn_over_the_clients_with_the_law() -> None:
+    load, _ = figures(blocks=6)
+    titles = [panel["title"] for panel in load.panels]
+    assert titles[0] == "Goodput of all clients together"
+    assert titles[-1] == "Shares of the clients"
+    assert len(titles) == 4
+    curve = load.panels[0]["layer"][0]["data"]["values"]
+    assert max(point["n"] for point in curve) == 2 * COUNTS[-1]
+    assert all(point["low"] <= point["value"] <= point["high"] for point in curve)
+    assert "knee 31" in load.caption  # sqrt((1 - 0.05) / 0.001)
+    assert load.table is not None
+    (clients,) = {len([row for row in load.table.rows if row[0] == "none"])}
+    assert clients == len(COUNTS)
+    shares = load.panels[-1]["layer"][0]["data"]["values"]
+    assert {one["n"] for one in shares} == set(COUNTS) - {1}
+    assert all(round(one["least"], 1) == 0.5 for one in shares)
+
+
+def test_two_trials_each_are_drawn_without_a_law() -> None:
+    load, _ = figures(blocks=2)
+    assert "is fitted to four numbers" in load.caption
+    assert len(load.panels[0]["layer"]) == 3
+
+
+def test_a_storm_is_a_step_for_each_client() -> None:
+    _, storm = figures(blocks=2)
+    steps = storm.panels[0]["layer"][0]["data"]["values"]
+    first = [(one["s"], one["up"]) for one in steps if one["trial"] == steps[0]["trial"]]
+    assert first == [(0.0, 0), (0.1, 1), (0.2, 2), (0.7, 3)]
+    assert storm.table is not None
+    assert storm.table.rows[0][2:] == ("3", "0.20", "0.70")
+
+
+def test_the_specifications_are_valid() -> None:
+    for figure in figures(blocks=6):
+        for panel in figure.panels:
+            alt.Chart.from_dict({**panel, "width": 300})
