@@ -9,7 +9,8 @@ from pathlib import Path
 import polars as pl
 from rich.table import Table
 
-from culvert.analysis.advice import KIND, Advice, Requirement, advise
+from culvert.analysis.advice import Advice, Requirement, advise
+from culvert.analysis.gateway import KIND
 from culvert.console import out, print_json
 from culvert.errors import UsageError
 from culvert.journal.journal import Journal
