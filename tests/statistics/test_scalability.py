@@ -74,3 +74,10 @@ def test_a_plateau_has_no_knee() -> None:
 def test_too_few_or_dead_trials_are_refused(trials: dict[int, list[float]]) -> None:
     with pytest.raises(ValueError, match=r"the law needs|carried nothing"):
         fit_scalability(trials)
+
+
+def test_what_only_falls_is_highest_with_one_client() -> None:
+    law = {n: 100 * n / (1 + 1.5 * (n - 1)) for n in (1, 2, 4, 8)}
+    found = fit_scalability({n: [x, 1.01 * x, 0.99 * x] for n, x in law.items()})
+    assert found.contention.value > 1
+    assert (found.knee.value, found.knee.low) == (1.0, 1.0)

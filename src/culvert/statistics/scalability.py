@@ -118,6 +118,8 @@ def _law(n: N, gain: float, contention: float, coherency: float) -> N:
 
 
 def _knee(contention: float, coherency: float) -> float:
+    if contention >= 1:  # one client alone gets the most
+        return 1.0
     return math.sqrt((1 - contention) / coherency) if coherency > 1e-12 else math.inf
 
 
