@@ -33,6 +33,12 @@ def run(
     ] = "netns",
     only: Only = None,
     scale: Scale = "",
+    profile: Annotated[
+        bool,
+        typer.Option(
+            "--profile", help="Also profile a trial of each cell, which does not count (perf)."
+        ),
+    ] = False,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -49,7 +55,9 @@ def run(
     from culvert.machine import rootless
     from culvert.run.request import RunRequest
 
-    request = RunRequest(study, directory, resume=resume, lab=kind, only=only or (), scale=scale)
+    request = RunRequest(
+        study, directory, resume=resume, lab=kind, only=only or (), scale=scale, profile=profile
+    )
     if dry_run:
         from culvert.commands.actions.dry_run import dry
 

@@ -20,7 +20,7 @@ from typing import Literal
 from culvert.plan.precision import MIN_BLOCKS, looks_of
 from culvert.results import Parameters
 from culvert.statistics.looks import Looks
-from culvert.study.blocks import BlocksTable, StopRule
+from culvert.study.blocks import MOST_BLOCKS, BlocksTable, StopRule
 from culvert.study.study import Study
 from culvert.study.table import BASELINE
 
@@ -43,6 +43,9 @@ class Cell:
     def __str__(self) -> str:
         return f"{self.vpn} {self.condition} {self.measurement} {self.parameters}"
 
+
+PROFILED = -MOST_BLOCKS - 1
+"""The block of trials that are profiled: below every warm-up block, and as little counted."""
 
 Done = Collection[tuple[int, str]]
 """Block and cell key of every trial in the journal."""

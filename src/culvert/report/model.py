@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ from culvert.report.labels import Labels
 from culvert.report.leaves import at, evidence
 from culvert.report.palette import colours, shapes
 from culvert.report.run_info import RunInfo
+from culvert.report.views.profiles import Profile, profiles
 
 MOST_EVIDENCE = 1000
 """So many trials that count have their evidence in the page; the journal has all."""
@@ -98,6 +99,7 @@ class Data:
     shapes: dict[str, str] = field(default_factory=dict)
     line: Line = NO_LINE
     """Figures on different sides of it are not comparable in this run."""
+    profiles: tuple[Profile, ...] = ()
     foreign: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """Of an import: the tables of the paper that published the data, by file name."""
 
@@ -158,7 +160,8 @@ def read(directory: Path) -> Data:
         run, rows = journal.run(), journal.rows()
         trials = journal.trials(checks_until=MOST_EVIDENCE)
         histograms, series = journal.histograms(), journal.series()
-    return gather(RunInfo.from_journal(run), rows, trials, histograms, series)
+    found = gather(RunInfo.from_journal(run), rows, trials, histograms, series)
+    return replace(found, profiles=profiles(directory))
 
 
 def gather(

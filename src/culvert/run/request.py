@@ -31,6 +31,7 @@ class RunRequest:
     lab: LabKind
     only: Sequence[str]
     scale: str = ""
+    profile: bool = False
 
     def prepared(self) -> tuple[Study, Plan, Catalogue]:
         """The study and the plan of its cells; raises UsageError if they cannot be run."""
@@ -91,6 +92,8 @@ class RunRequest:
             words += self.lab.words()
         if self.scale:
             words += ["--scale", self.scale]
+        if self.profile:
+            words.append("--profile")
         for pattern in self.only:
             words += ["--only", pattern]
         return words

@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import inf
@@ -21,7 +22,7 @@ from culvert.journal.journal import Journal
 from culvert.journal.marks import HOST_LOST, PART
 from culvert.journal.record import Part, TrialRecord
 from culvert.measurements.base import Measurement
-from culvert.plan.plan import Cell, Plan, Trial
+from culvert.plan.plan import PROFILED, Cell, Plan, Trial
 from culvert.plan.schedule import Place, Schedule, Unplaced, keys_of, next_key
 from culvert.plan.stopping import OpenClaims
 from culvert.results import Status
@@ -38,6 +39,8 @@ from culvert.run.output.progress import Progress, ProgressStep
 from culvert.run.output.tally import Tally, notes_on
 from culvert.run.pods import stage as pods
 from culvert.run.pods.cluster import Clusters
+from culvert.run.profile.pictures import Profiles
+from culvert.run.trials.attempt import Around
 from culvert.run.trials.builds import of_build
 from culvert.run.trials.execution import Earlier, Execution
 from culvert.run.trials.finding import TrialFinding
@@ -145,6 +148,23 @@ class Runner:
         tally.notes = notes_on(self._plan, schedule.decision)
         return tally
 
+    def profile(self, profiles: Profiles, tally: Tally) -> None:
+        """One more trial of each cell that works here, in a block that does not count."""
+        for position, cell in enumerate(self._plan.present, start=1):
+            if (PROFILED, cell.key) in self._written or self._dead(cell):
+                continue
+            trial = Trial(PROFILED, position, cell)
+            self._progress.note(f"profile: {cell.vpn}, {cell.measurement}")
+            started_at, begun = datetime.now(UTC), time.monotonic()
+            finding = self._execute(trial, around=profiles.around(trial))
+            if finding.status is not Status.OK:
+                profiles.discard(cell)
+                tally.notes.append(
+                    f"no profile of {cell.vpn}, {cell.measurement}: {finding.reason}"
+                )
+            for record in finding.records(trial, started_at, time.monotonic() - begun):
+                self._record(record, tally)
+
     def _open_claims(self, block: int) -> OpenClaims:
         rows = self._journal.rows()
         seen = rows.filter(pl.col("block") <= block)
@@ -208,7 +228,10 @@ class Runner:
         return record
 
     def _execute(
-        self, trial: Trial, lost: Mapping[str, CulvertError] = MappingProxyType({})
+        self,
+        trial: Trial,
+        lost: Mapping[str, CulvertError] = MappingProxyType({}),
+        around: Around = nullcontext,
     ) -> TrialFinding:
         """``lost`` are nodes without which it is measured."""
         cell = trial.cell
@@ -224,7 +247,9 @@ class Runner:
                 clusters, sizes = self._clusters, self._max_sizes
                 return pods.execute(vpn, spec, measurement, parameters, clusters, sizes)
             earlier = Earlier(self._parts(trial), lost)
-            execution = Execution(vpn, spec, measurement, parameters, self._tunnels, earlier)
+            execution = Execution(
+                vpn, spec, measurement, parameters, self._tunnels, earlier, around
+            )
             build = self._study.build_of(cell.vpn)
             return execution.execute() if build is None else of_build(build, execution, cell.vpn)
         except CulvertError as error:

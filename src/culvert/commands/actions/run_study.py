@@ -16,6 +16,7 @@ from culvert.install.log import latest_installs
 from culvert.journal.journal import Journal
 from culvert.journal.record import RunHead
 from culvert.labs import guest
+from culvert.labs.kind import InNamespaces
 from culvert.labs.kubernetes.api.client import Unreachable
 from culvert.labs.kubernetes.kind import Kubernetes
 from culvert.machine import record as environment
@@ -23,6 +24,7 @@ from culvert.machine import rootless
 from culvert.plan.plan import Plan
 from culvert.report.claims import Claims
 from culvert.report.labels import Labels
+from culvert.report.views.profiles import FOLDER
 from culvert.run import neighbours
 from culvert.run.claims import line_here
 from culvert.run.output.progress import Lines, Progress, Screen
@@ -30,6 +32,8 @@ from culvert.run.output.summary import print_summary, summary_document
 from culvert.run.output.tally import Tally
 from culvert.run.pods.cluster import shortfalls_of
 from culvert.run.pods.requested import clusters_of
+from culvert.run.profile.perf import Perf
+from culvert.run.profile.pictures import Profiles
 from culvert.run.request import RunRequest
 from culvert.run.runner import Runner
 from culvert.study.catalogue import installed_measurements
@@ -40,6 +44,7 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
     """Run the trials that are not in the journal yet, and print a summary."""
     study, plan, catalogue = request.prepared()
     directory = request.directory_for(study)
+    profiles = _profiles(request, plan)
     head = RunHead.of(
         study,
         lab=request.lab.name,
@@ -86,6 +91,10 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
         )
         with _resumable(request.resuming(directory)):
             tally = runner.run()
+            if profiles is not None:
+                runner.profile(profiles, tally)
+                drawn = profiles.write(directory)
+                tally.notes.append(f"profiles: {len(drawn)} files in {directory / FOLDER}")
         journal.finish(tally.ending)
         journal.refuse_damaged()
         rows = journal.rows()
@@ -123,6 +132,19 @@ def _resumable(resume: str) -> Iterator[None]:
         ) from None
 
 
+def _profiles(request: RunRequest, plan: Plan) -> Profiles | None:
+    """Raises NotPossible before anything is measured."""
+    if not request.profile:
+        return None
+    if not isinstance(request.lab, InNamespaces):
+        raise NotPossible(
+            "--profile",
+            f"the nodes of the lab {request.lab.name} have other kernels",
+            "use the lab netns",
+        )
+    return Profiles(Perf(), _labels(plan))
+
+
 def _lost(tally: Tally) -> str:
     """What became of trials that lost a host, and how they are repeated or completed."""
     lost = f"{tally.hosts_lost} trials lost a host"
@@ -142,13 +164,17 @@ def _judged(study: Study, rows: pl.DataFrame) -> list[Judged]:
 def _progress(study: Study, plan: Plan, *, as_json: bool) -> Progress:
     if as_json:
         return Progress()
-    labels = Labels(
+    labels = _labels(plan)
+    if out.is_terminal:
+        return Screen(out, study.title, labels)
+    return Lines(out, labels)
+
+
+def _labels(plan: Plan) -> Labels:
+    return Labels(
         pl.DataFrame(
             [(cell.condition, cell.measurement, cell.parameters) for cell in plan.cells],
             schema=["condition", "measurement", "parameters"],
             orient="row",
         )
     )
-    if out.is_terminal:
-        return Screen(out, study.title, labels)
-    return Lines(out, labels)

@@ -9,8 +9,8 @@ everything.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence, Set
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Sequence, Set
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -45,6 +45,10 @@ MOST_DESCRIBED = 3
 """Paths whose ends are described in a trial's evidence."""
 
 
+Around = Callable[[], AbstractContextManager[None]]
+"""What observes the timed part of a measurement."""
+
+
 @dataclass
 class OnePath:
     """What was found on one path: the outcome, None if a proof failed; or an error."""
@@ -62,11 +66,12 @@ class OnePath:
 
 @dataclass(frozen=True)
 class Work:
-    """What is executed: one measurement on labs of one kind."""
+    """What is executed: one measurement on labs of one kind, its timed part inside ``around``."""
 
     measurement: Measurement[Any]
     parameters: BaseModel
     stage: Stage
+    around: Around = nullcontext
 
 
 class Attempt:
@@ -85,6 +90,7 @@ class Attempt:
         self._measurement = work.measurement
         self._parameters = work.parameters
         self._stage = work.stage
+        self._around = work.around
         self._several = several
 
     def run(self) -> None:
@@ -202,7 +208,7 @@ class Attempt:
             return None
         measuring = time.monotonic()
         try:
-            with proof.meanwhile():
+            with proof.meanwhile(), self._around():
                 outcome = self._measurement.run(session, self._parameters)
         except CulvertError:
             if self._proved(finding, session.path, proof.leaks()):

@@ -9,6 +9,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,7 +19,7 @@ from culvert.errors import CulvertError, NotPossible
 from culvert.journal.record import Part
 from culvert.measurements.base import Measurement
 from culvert.results import Metric, Status
-from culvert.run.trials.attempt import Attempt, Work
+from culvert.run.trials.attempt import Around, Attempt, Work
 from culvert.run.trials.finding import TrialFinding
 from culvert.run.trials.paths import labelled, require_room, together
 from culvert.run.trials.stage import Stage
@@ -63,10 +64,11 @@ class Execution:
         parameters: BaseModel,
         stage: Stage,
         earlier: Earlier = NOTHING,
+        around: Around = nullcontext,
     ) -> None:
         self._vpn = vpn
         self._spec = spec.unobstructed() if measurement.of_the_link else spec
-        self._work = Work(measurement, parameters, stage)
+        self._work = Work(measurement, parameters, stage, around)
         self._earlier = earlier
         self._lost = dict(earlier.lost)
         self._attempts: list[Attempt] = []
