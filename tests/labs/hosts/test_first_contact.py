@@ -41,10 +41,21 @@ class Here:
     programs: Path
     entry: ClassVar[HostEntry] = HostEntry("router", "192.0.2.1")
 
-    def run(self, command: str, given: bytes) -> subprocess.CompletedProcess[bytes]:
+    def run(
+        self, command: str, given: bytes, *, last: bytes
+    ) -> subprocess.CompletedProcess[bytes]:
         assert command == "exec sh -s"
-        env = {"PATH": str(self.programs)}
-        return subprocess.run(["/bin/sh", "-s"], input=given, capture_output=True, env=env)  # noqa: PLW1510
+        pipe, env = subprocess.PIPE, {"PATH": str(self.programs)}
+        shell = subprocess.Popen(["/bin/sh", "-s"], stdin=pipe, stdout=pipe, stderr=pipe, env=env)
+        assert shell.stdin is not None
+        assert shell.stdout is not None
+        shell.stdin.write(given)
+        shell.stdin.flush()
+        heard = b""
+        while last not in heard and (line := shell.stdout.readline()):
+            heard += line
+        rest, errors = shell.communicate(b"heard\n", timeout=20)
+        return subprocess.CompletedProcess(shell.args, shell.returncode, heard + rest, errors)
 
 
 def contact(here: Path, monkeypatch: pytest.MonkeyPatch, dd: str | None) -> FirstContact:
@@ -125,18 +136,20 @@ def test_other_failures_are_not_repeated(tmp_path: Path, monkeypatch: pytest.Mon
     assert len((tmp_path / "calls").read_text().splitlines()) == 1
 
 
-def test_a_directory_that_nobody_hears_of_is_removed(tmp_path: Path) -> None:
-    """The connection may end after the watcher's farewell and before the directory is made."""
-    place = tmp_path / "place"
-    place.mkdir()
-    for ends_before in (b"directory=$place", b"say directory"):
+@pytest.mark.parametrize("reads", [False, True])
+def test_a_directory_that_nobody_hears_of_is_removed(tmp_path: Path, reads: bool) -> None:
+    """The controller may be killed after the watcher's farewell and before the directory is made:
+    then nothing is answered, whether the connection still takes what the script prints or not."""
+    gone = tmp_path / "gone"
+    os.mkfifo(gone)
+    for number, ends_before in enumerate((b"directory=$place", b"say directory")):
+        place = tmp_path / str(number)
+        place.mkdir()
         script = (
             script_of("abc123", [str(place)])
             .encode()
             .replace(ends_before, b"read unheard < gone; " + ends_before, 1)
         )
-        gone = tmp_path / "gone"
-        os.mkfifo(gone)
         shell = subprocess.Popen(
             ["sh", "-s"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path
         )
@@ -145,8 +158,11 @@ def test_a_directory_that_nobody_hears_of_is_removed(tmp_path: Path) -> None:
         shell.stdin.write(script)
         shell.stdin.close()
         with gone.open("w") as told:  # opens once the shell waits there
-            shell.stdout.close()
+            if not reads:
+                shell.stdout.close()
             told.write("now\n")
+        if reads:
+            assert b"\ndirectory\t" in shell.stdout.read()
+            shell.stdout.close()
         shell.wait(timeout=20)
         assert not list(place.iterdir())
-        gone.unlink()

@@ -22,8 +22,7 @@ PREFIX = "culvert-"
 _SCRIPT = r"""
 LC_ALL=C; export LC_ALL; umask 077
 say() { printf '%s\t%s\n' "$1" "$2"; }
-# Who hears nothing has lost the connection: the farewell of its watcher may be over by then.
-directory=; trap 'rm -rf "$directory"' PIPE
+directory=; trap '' PIPE
 say machine "$(uname -m)"
 say release "$(uname -r)"
 say user "$(id -u)"
@@ -54,11 +53,13 @@ for place in @PLACES@; do
   if ! why=$(mkdir "$directory" 2>&1); then directory=; say refused "${why##*mkdir: }"; continue; fi
   printf '#!/bin/sh\nexit 0\n' > "$directory/try" && chmod 700 "$directory/try"
   if "$directory/try" 2>/dev/null; then
-    rm -f "$directory/try"; say directory "$directory" || rm -rf "$directory"; break
+    rm -f "$directory/try"; say directory "$directory"; break
   fi
   rm -rf "$directory"; say refused "$place is mounted noexec"
 done
 say end ""
+# A controller that was killed does not answer, and its watcher's farewell may be over by now.
+read -r answer || rm -rf "$directory"
 """
 
 _BIG_ENDIAN = {"l": False, "b": True}
@@ -140,7 +141,8 @@ def first_contact(connection: SshConnection, run_id: str) -> FirstContact:
     Raises HostLost, LabError if the host has no POSIX shell, NotPossible without a usable place.
     """
     asked_s = time.time()
-    done = connection.run("exec sh -s", script_of(run_id, DIRECTORIES).encode())
+    script = script_of(run_id, DIRECTORIES).encode()
+    done = connection.run("exec sh -s", script, last=b"\nend\t")
     answered_s = time.time()
     name = connection.entry.name
     reported: dict[str, list[str]] = {}

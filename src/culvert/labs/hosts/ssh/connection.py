@@ -162,9 +162,12 @@ class SshConnection:
         *,
         timeout_s: float = 30.0,
         most_bytes: int = MOST_BYTES,
+        last: bytes = b"",
     ) -> subprocess.CompletedProcess[bytes]:
         """Run a command with the login shell there, until it ends; what its start files print is
-        left out. Raises HostLost, and LabError if it is not run or prints more than that."""
+        left out. ``last`` is what a command prints before it reads a line: that it was heard.
+
+        Raises HostLost, and LabError if it is not run or prints more than that."""
         marks, name = Marks(), f"host {self.entry.name}"
         process = self._popen(self._session(marks.around(command)))
         streams = [
@@ -176,6 +179,10 @@ class SshConnection:
             assert process.stdin is not None
             with suppress(BrokenPipeError), process.stdin:
                 process.stdin.write(given)
+                if last:
+                    process.stdin.flush()
+                    streams[0].wait_for(last)
+                    process.stdin.write(b"heard\n")
             for stream in streams:
                 stream.join()
             process.wait()

@@ -12,6 +12,7 @@ from typing import IO
 MOST_BYTES = 1 << 20
 _MOST_SHOWN = 200
 _CHUNK = 1 << 16
+_POLL_S = 0.005
 
 
 class Printed:
@@ -32,6 +33,11 @@ class Printed:
 
     def join(self, timeout_s: float | None = None) -> None:
         self._thread.join(timeout_s)
+
+    def wait_for(self, text: bytes) -> None:
+        """Return when it has come, or nothing will come any more."""
+        while text not in self._kept and self._thread.is_alive():
+            self._thread.join(_POLL_S)
 
     def so_far(self) -> bytes:
         """What came, also before its end."""
