@@ -366,6 +366,7 @@ def with_commands(does: str, undoes: str) -> Interruption:
 rule = with_commands("ip rule add from all prio 1 blackhole", "ip rule del prio 1")
 rule_to = with_commands("ip rule add to OTHER prio 1 prohibit", "ip rule del prio 1")
 short_queue = with_commands("ip link set DEVICE txqueuelen 1", "ip link set DEVICE txqueuelen 500")
+no_carrier = with_commands("ip link set DEVICE carrier off", "ip link set DEVICE carrier on")
 no_arp = with_commands("ip link set UNDERLAY arp off", "ip link set UNDERLAY arp on")
 neighbour = with_commands(
     "ip neigh add 192.0.2.1 lladdr 02:00:00:00:00:99 dev UNDERLAY",

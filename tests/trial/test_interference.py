@@ -61,6 +61,7 @@ def test_stops_of_each_length_at_each_moment(
         pytest.param(do.freeze_2, ["was frozen with", "/strangers-"], id="freezer, version 2"),
         pytest.param(do.down(0.003), ["wg0 on node b was down"], id="down for 3 ms"),
         pytest.param(do.down(0.3), ["wg0 on node b was down"], id="down for 300 ms"),
+        pytest.param(do.no_carrier, ["wg0 on node b had no carrier"], id="carrier"),
         pytest.param(do.smaller_mtu, ["another MTU (1200 instead of 1420)"], id="MTU"),
         pytest.param(do.no_address, ["wg0 on node b lacked its address 198."], id="address"),
         pytest.param(do.no_route, ["other routes", "removed", "by process"], id="route"),

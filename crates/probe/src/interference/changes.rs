@@ -4,7 +4,7 @@ use super::episode::{Book, Kind, Subject, What};
 use crate::net::netlink::{dump, split};
 use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
-use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::neighbour::{NeighbourAddress, NeighbourAttribute, NeighbourMessage};
 use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteFlags, RouteMessage};
 use netlink_packet_route::rule::{RuleAttribute, RuleMessage};
@@ -32,8 +32,6 @@ struct Device {
     first_mtu: u32,
     settings: Settings,
     first_settings: Settings,
-    /// Its program holds it, and makes its carrier.
-    tunnel: bool,
 }
 
 struct Network {
@@ -220,7 +218,7 @@ impl Changes {
         };
         let subject = Subject::Device(before.name.clone());
         let mut changes = vec![(Kind::DeviceDown, before.up, now.up, String::new())];
-        if now.up && !before.tunnel {
+        if now.up {
             changes.push((Kind::NoCarrier, before.carrier, now.carrier, String::new()));
         }
         if now.mtu != before.mtu {
@@ -394,7 +392,6 @@ fn device(message: &LinkMessage) -> Device {
         first_mtu: 0,
         settings: Settings::new(),
         first_settings: Settings::new(),
-        tunnel: false,
     };
     let answers = !flags.contains(LinkFlags::Noarp);
     device.settings.insert("ARP", answers.to_string());
@@ -409,9 +406,6 @@ fn device(message: &LinkMessage) -> Device {
             }
             LinkAttribute::IfName(name) => device.name.clone_from(name),
             LinkAttribute::Mtu(mtu) => (device.mtu, device.first_mtu) = (*mtu, *mtu),
-            LinkAttribute::LinkInfo(infos) => {
-                device.tunnel |= infos.contains(&LinkInfo::Kind(InfoKind::Tun));
-            }
             _ => {}
         }
     }

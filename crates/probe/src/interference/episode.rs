@@ -28,7 +28,6 @@ pub enum Kind {
     /// Nice value or scheduling class of a thread were changed.
     Priority,
     DeviceDown,
-    /// A device that is no tunnel lost its carrier.
     NoCarrier,
     Mtu,
     /// Queue length, hardware address, ARP, neighbours of a device.
