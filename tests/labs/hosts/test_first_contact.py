@@ -41,9 +41,7 @@ class Here:
     programs: Path
     entry: ClassVar[HostEntry] = HostEntry("router", "192.0.2.1")
 
-    def run(
-        self, command: str, given: bytes, *, last: bytes
-    ) -> subprocess.CompletedProcess[bytes]:
+    def run(self, command: str, given: bytes, *, last: bytes) -> subprocess.CompletedProcess[bytes]:
         assert command == "exec sh -s"
         pipe, env = subprocess.PIPE, {"PATH": str(self.programs)}
         shell = subprocess.Popen(["/bin/sh", "-s"], stdin=pipe, stdout=pipe, stderr=pipe, env=env)
