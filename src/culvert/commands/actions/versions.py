@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from culvert.api.opening import measure
+from culvert.api.run import Run
 from culvert.commands.actions.compare import metrics_of, share, write
 from culvert.compare.form import Form
 from culvert.compare.outcome import CompareOutcome, compare
 from culvert.compare.side import sides
 from culvert.console import err
+from culvert.errors import CulvertError
 from culvert.study.builds import BuildTable
 from culvert.study.study import Study
 from culvert.versions import composed
@@ -48,14 +50,19 @@ def run_versions(request: VersionsRequest, form: Form) -> bool:
     plan = {"blocks": {"budget": request.budget}}
     text = request.composed.text({BASE: _UNBUILT, HEAD: _UNBUILT}, plan)
     study = Study.parse(text, installed_catalogue(), source=request.composed.study)
+    revisions = {BASE: request.base, HEAD: request.head}
+    commits = {name: request.builder.repository.commit(one) for name, one in revisions.items()}
     builds = {}
-    for name, revision in ((BASE, request.base), (HEAD, request.head)):
-        builds[name] = request.builder.build(revision).table
-        err.print(f"{name}: {revision}, built at {builds[name].commit[:SHORT]}", markup=False)
+    for name, commit in commits.items():
+        builds[name] = request.builder.build(commit).table
+        err.print(f"{name}: {revisions[name]}, built at {commit[:SHORT]}", markup=False)
     file = composed.write(request.composed.text(builds, plan), request.directory)
     with redirect_stdout(sys.stderr):  # standard output is for the comparison
         run = measure(file, request.directory)
-    a, b = sides([str(run.directory)], [one for one in study.vpns if "@" in one])
+    both = [vpn for vpn in study.vpns if study.build_of(vpn)]
+    for vpn in both:
+        _require_trials(run, vpn)
+    a, b = sides([str(run.directory)], both)
     outcome = compare(a, b, tolerance=tolerance, alpha=alpha, metrics=metrics_of(request.metrics))
     write(outcome, Form.MARKDOWN, run.directory / "compare.md")
     write(outcome, Form.JUNIT, run.directory / "compare.xml")
@@ -67,3 +74,11 @@ def run_versions(request: VersionsRequest, form: Form) -> bool:
 def broken(outcome: CompareOutcome) -> bool:
     """Whether a cell that the base has was not measured with the head: it is no VPN any more."""
     return any(one.side == "B" for one in outcome.absent)
+
+
+def _require_trials(run: Run, vpn: str) -> None:
+    """Raise CulvertError if no trial of the VPN counts."""
+    status, reason = run.trials.filter(vpn=vpn).select("status", "reason").get_columns()
+    if "ok" not in status.to_list():
+        why = reason[0] if len(reason) else "it was not measured"
+        raise CulvertError(vpn, f"no trial counts: {why}", f"culvert report {run.directory}")

@@ -1,0 +1,100 @@
+"""The gate of ``culvert versions`` on simulated runs, beside a fixed threshold.
+
+A block has what disturbs the machine in all its trials; each trial and each figure has a scatter of
+its own. A fixed threshold compares with an earlier run, and runs of one program deviate.
+
+``python -m tests.versions.gate`` prints the table of docs/ci.md.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from culvert.analysis.column import Columns
+from culvert.analysis.compare.comparison import comparisons_in_run
+from culvert.analysis.compare.verdict import Change
+from culvert.analysis.observations import observations
+from culvert.statistics.values import Array
+from tests.analysis.frames import rows
+
+METRICS = (
+    ("tcp", "goodput_bps", -1),
+    ("tcp", "cpu_s_per_gb", 1),
+    ("tcp", "cpu_vpn_s_per_gb", 1),
+    ("rtt", "rtt_p50_us", 1),
+)
+"""What the study ``gate`` compares; whether a slower VPN has less or more of it."""
+BLOCK_SD, RUN_SD = 0.05, 0.02
+BASE, HEAD = "wireguard/go@base", "wireguard/go@head"
+BOTH = f"{BASE} \u2192 {HEAD}"
+SLOWEST = 0.10
+
+
+def simulated(noise: np.random.Generator, blocks: int, scatter: float, slow: float) -> Array:
+    """Logarithms: metric, VPN (none, base, head), block."""
+    found: Array = scatter * noise.standard_normal((len(METRICS), 3, blocks))
+    found += BLOCK_SD * noise.standard_normal(blocks)
+    found[:, 0] += 2  # the baseline is far from any VPN
+    for number, (_, _, sign) in enumerate(METRICS):
+        found[number, 2] += sign * np.log1p(slow)
+    return found
+
+
+def gate(logarithms: Array) -> set[Change]:
+    """The verdicts of one run."""
+    frames = [
+        rows(
+            {
+                vpn: [float(one) for one in 1e3 * np.exp(series)]
+                for vpn, series in zip(("none", BASE, HEAD), figures, strict=True)
+            },
+            metric=metric,
+            measurement=measurement,
+            first_trial=1 + 3 * number * logarithms.shape[2],
+        )
+        for number, ((measurement, metric, _), figures) in enumerate(
+            zip(METRICS, logarithms, strict=True)
+        )
+    ]
+    observed = observations(pl.concat(frames))
+    a, b = (observed.filter(vpn=vpn).with_columns(vpn=pl.lit(BOTH)) for vpn in (BASE, HEAD))
+    found = comparisons_in_run(a, b, Columns(observed).of, (BASE, HEAD))
+    return {one.change for one in found}
+
+
+def threshold(noise: np.random.Generator, logarithms: Array, largest: float) -> bool:
+    """Whether a fixed threshold fails the head: any mean is worse than an earlier run's."""
+    earlier = np.sqrt(2) * RUN_SD * noise.standard_normal()
+    now = logarithms[:, 2].mean(axis=1) - logarithms[:, 1].mean(axis=1)
+    worse = [sign * (one + earlier) for (_, _, sign), one in zip(METRICS, now, strict=True)]
+    return bool(np.expm1(max(worse)) > largest)
+
+
+def rates(
+    times: int, blocks: int, scatter: float, slow: float, thresholds: tuple[float, ...] = ()
+) -> tuple[float, ...]:
+    """How often the gate fails the head, and how often each fixed threshold does."""
+    noise = np.random.default_rng(1)
+    failed = np.zeros((times, 1 + len(thresholds)))
+    for one in failed:
+        figures = simulated(noise, blocks, scatter, slow)
+        one[0] = Change.SLOWER in gate(figures)
+        one[1:] = [threshold(noise, figures, largest) for largest in thresholds]
+    return tuple(map(float, failed.mean(axis=0)))
+
+
+def main() -> None:
+    """Print the table."""
+    print(
+        "| slower by | scatter | blocks | gate | 3 % | 5 % | 10 % |\n|---|---|---|---|---|---|---|"
+    )
+    for slow in (0.0, 0.03, 0.05, SLOWEST):
+        for scatter, blocks in ((0.01, 10), (0.01, 20), (0.02, 20), (0.02, 40), (0.05, 40)):
+            found = rates(500, blocks, scatter, slow, (0.03, 0.05, 0.10))
+            shares = " | ".join(f"{100 * one:.1f} %" for one in found)
+            print(f"| {100 * slow:g} % | {100 * scatter:g} % | {blocks} | {shares} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
