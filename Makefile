@@ -29,7 +29,7 @@ WORKERS := --numprocesses 3 --dist loadgroup --no-loadscope-reorder --max-worker
 
 # The VPNs of the tests; all others (innernet, wesher, those of vendors) are tested where they are installed.
 VPNS := wireguard openvpn strongswan
-OTHERS := fastd tinc ssh ocserv vpncloud
+OTHERS := fastd tinc ssh ocserv vpncloud yggdrasil
 MESHES := nebula headscale
 
 # To build a guest kernel from source, libFuzzer, the ways to become root on a host, and what packs and signs.

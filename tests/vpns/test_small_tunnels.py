@@ -10,6 +10,7 @@ import pytest
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
 from culvert.vpns.outer import OuterPacket
+from culvert.vpns.yggdrasil import address_of
 
 
 def driver(text: str) -> Vpn:
@@ -36,7 +37,9 @@ def test_outer_packets_have_these_lengths(
     assert [driver(vpn).outer_length(length) for length in inner] == outer
 
 
-@pytest.mark.parametrize("vpn", ["ssh/chacha20-poly1305", "quincy/tls", "ocserv/tls"])
+@pytest.mark.parametrize(
+    "vpn", ["ssh/chacha20-poly1305", "quincy/tls", "ocserv/tls", "yggdrasil/tls"]
+)
 def test_packets_inside_a_stream_or_quic_have_no_fixed_length(vpn: str) -> None:
     assert driver(vpn).outer_length(64) is None
 
@@ -48,6 +51,9 @@ def test_packets_inside_a_stream_or_quic_have_no_fixed_length(vpn: str) -> None:
         ("fastd/salsa2012-umac", b"\xc8\x03\x00\x0c", b"\x00\x00\x00\x00\x00\x00\x00\x02"),
         ("vpncloud/aes128", b"\xff" + bytes(63), b"\x00" + bytes(63)),
         ("ocserv/dtls", b"\x16\xfe\xff\x00\x00", b"\x17\xfe\xfd\x00\x01"),
+        ("yggdrasil/tls", b"\x16\x03\x01", b"\x17\x03\x03"),
+        ("yggdrasil/tcp", b"meta\x00", b"\x42\x07"),
+        ("yggdrasil/quic", b"\xc0\x00\x00\x00\x01", b"\x40\x17\x18"),
         ("quincy/tls", b"\xc0\x00\x00\x00\x01", b"\x40\x17\x18"),
     ],
 )
@@ -56,6 +62,12 @@ def test_the_first_bytes_of_a_handshake_are_not_those_of_data(
 ) -> None:
     assert driver(vpn).is_handshake(packet(handshake))
     assert not driver(vpn).is_handshake(packet(data))
+
+
+def test_an_address_of_yggdrasil_follows_from_the_key() -> None:
+    key = bytes.fromhex("00" * 1 + "1f" + "00" * 30)
+    # 11 zeros, then the inverted bits behind the first one: 0000, and ones
+    assert str(address_of(key)) == "20b:fff:ffff:ffff:ffff:ffff:ffff:ffff/7"
 
 
 def test_tinc_negotiates_over_tcp_and_sends_data_over_udp() -> None:

@@ -100,7 +100,7 @@ from culvert.vpns.facts import (
 )
 from culvert.vpns.mesh import AssigningMeshVpn, MeshVpn
 from culvert.vpns.outer import OuterFlow, OuterMessage, OuterPacket, largest_inner
-from culvert.vpns.tundevice import Ports, TunDevice, assigned_ipv6
+from culvert.vpns.tundevice import Ports, TunDevice
 from culvert.vpns.tunnel import TunnelVpn, TunProgram
 from culvert.vpns.variant import (
     DIRECT,
@@ -113,7 +113,7 @@ from culvert.vpns.variant import (
     Variant,
     kept_relayed,
 )
-from culvert.vpns.versions import go_version, package_version, read_go_build
+from culvert.vpns.versions import package_version, read_go_build
 
 __all__ = [
     "DIRECT",
@@ -167,10 +167,8 @@ __all__ = [
     "Vpn",
     "VpnError",
     "accepts",
-    "assigned_ipv6",
     "check_here",
     "endpoint",
-    "go_version",
     "hang_up",
     "kept_relayed",
     "largest_inner",

@@ -19,7 +19,7 @@ from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Path, Role
 from culvert.vpns.facts import wait_for_ping
-from culvert.vpns.tundevice import TunDevice, assigned_ipv6
+from culvert.vpns.tundevice import TunDevice
 from culvert.vpns.variant import DIRECT, Route, Variant
 
 
@@ -137,4 +137,4 @@ class AssigningMeshVpn(MeshVpn):
 
     def inner_ipv6(self, node: Node) -> IPv6Interface | None:
         """That of its device, if members have IPv6."""
-        return assigned_ipv6(self, node)
+        return self.assigned_ipv6(node)

@@ -18,6 +18,7 @@ from culvert.vpns.base import Vpn
 from culvert.vpns.facts import missing_tun, path_of_device
 from culvert.vpns.outer import OuterFlow, OuterMessage, largest_inner
 from culvert.vpns.variant import DataPath, Missing
+from culvert.vpns.versions import go_version
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ class TunDevice(Vpn):
     by_hand: ClassVar[frozenset[str]] = frozenset()
     """Those of them that ``culvert install`` does not provide."""
     version_arguments: ClassVar[Sequence[str]] = ("--version",)
-    """Arguments with which the first program prints its version in the first line."""
+    """Arguments with which the first program prints its version in the first line; none for a
+    program of Go whose build has it."""
     overhead: ClassVar[int] = 0
     """Outer less inner IP packet, in bytes, if it is constant."""
     fixed_range: ClassVar[IPv4Network | None] = None
@@ -64,6 +66,8 @@ class TunDevice(Vpn):
     def version(self, host: Host) -> str:
         """The first line that the first program prints for ``version_arguments``."""
         path = self._require(host, self.programs[0])
+        if not self.version_arguments:
+            return go_version(host, path)
         done = host.run([path, *self.version_arguments], check=False)
         lines = (done.stdout or done.stderr).strip().splitlines()
         return lines[0] if lines else "unknown"
@@ -120,6 +124,20 @@ class TunDevice(Vpn):
         ipv6 = self.inner_ipv6(node)
         return [self.inner(node), *([] if ipv6 is None else [ipv6])]
 
+    def assigned_ipv6(self, node: Node) -> IPv6Interface | None:
+        """``inner_ipv6()`` of a VPN that gives a node's device its address itself; raises VpnError
+        if it has none in time."""
+        if not self.lab.spec.members_have_ipv6 and self.inner_version is IpVersion.V4:
+            return None
+
+        def its() -> IPv6Interface | None:
+            link = node.link(self.device)
+            addresses = link.addresses if link is not None else ()
+            return next((each for each in addresses if isinstance(each, IPv6Interface)), None)
+
+        what = f"{self.device} on node {node.name} had an IPv6 address"
+        return self.await_fact(its, next(iter(self.processes[node.name]), None), what)
+
     @property
     def inner_mtu(self) -> int:
         """The largest MTU of the device with which no outer packet is fragmented."""
@@ -156,21 +174,6 @@ class TunDevice(Vpn):
     def outer_length(self, inner_length: int) -> int | None:
         """With the constant overhead."""
         return inner_length + self.overhead
-
-
-def assigned_ipv6(vpn: Vpn, node: Node) -> IPv6Interface | None:
-    """``inner_ipv6()`` of a VPN that gives a node's device its address itself; raises VpnError if
-    it has none in time."""
-    if not vpn.lab.spec.members_have_ipv6 and vpn.inner_version is IpVersion.V4:
-        return None
-
-    def its() -> IPv6Interface | None:
-        link = node.link(vpn.interface(node))
-        addresses = link.addresses if link is not None else ()
-        return next((each for each in addresses if isinstance(each, IPv6Interface)), None)
-
-    what = f"{vpn.interface(node)} on node {node.name} had an IPv6 address"
-    return vpn.await_fact(its, next(iter(vpn.processes[node.name]), None), what)
 
 
 def refuse_taken(vpn: str, node: Node, network: IPv4Network) -> None:

@@ -21,8 +21,8 @@ from culvert.vpns.authoring import (
     OuterFlow,
     Path,
     Variant,
-    go_version,
     listens,
+    read_go_build,
     underlay_address,
 )
 from culvert.vpns.wireguard.managed import ManagedWireGuard
@@ -70,7 +70,9 @@ class Wesher(ManagedWireGuard):
     def version(self, host: Host) -> str:
         """Versions of wesher and of what carries the data."""
         path = host.require(PROGRAM, f"culvert install {self.id}")
-        return f"{go_version(host, path)}, {self.data_version(host)}"
+        build = read_go_build(host, path)
+        own = f"{build.version} ({build.go})" if build and build.version else "unknown"
+        return f"{own}, {self.data_version(host)}"
 
     def choose(self, lab: Lab) -> None:
         """The device, its port, and the gossip's."""

@@ -14,7 +14,14 @@ from culvert.vpns.abilities import dropping, resuming
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract.findings import Findings
 from culvert.vpns.contract.leaks import LeakWitness
-from culvert.vpns.contract.observe import PINGS, NodeState, UnderlayLook, node_state, pings_of
+from culvert.vpns.contract.observe import (
+    PINGS,
+    NodeState,
+    UnderlayLook,
+    node_state,
+    pings_of,
+    smallest_ping,
+)
 from culvert.vpns.contract.rules import Rule
 from culvert.vpns.lifecycle import bring_up
 from culvert.vpns.outer import OuterPacket, largest_inner
@@ -158,7 +165,8 @@ class Life:
 
     def _look_at_lengths(self, capture: UnderlayLook) -> None:
         target = self.vpn.traffic_address(self.lab.b)
-        for inner in (*SIZES, self._largest_inner()):
+        least = smallest_ping(target)
+        for inner in (*(max(size, least) for size in SIZES), self._largest_inner()):
             self.story.look(
                 f"{PINGS} pings of {inner} bytes", "outer_length", "outer_flow", "is_handshake"
             )

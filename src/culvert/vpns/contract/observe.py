@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 PINGS = 3
 _ICMP_HEADER = 8
+_PROBE_HEADER = 28
 _ANSWER_MS = 2000
 _SLACK_S = 5.0
 _LIST_S = 10.0
@@ -86,18 +87,27 @@ def pings_answered(node: Node, address: Address, *, length: int = 64, count: int
 
 
 def pings_of(probe: Probe, address: Address, *, length: int = 64, count: int = 1) -> int:
-    """``pings_answered`` of a probe that goes on."""
+    """``pings_answered`` of a probe that goes on; of ``smallest_ping()`` if ``length`` is less."""
     return sum(_ping(probe, address, length) for _ in range(count))
 
 
+def smallest_ping(address: Address) -> int:
+    """Bytes of the shortest packet that has the probe's header."""
+    return _headers(address) + _PROBE_HEADER
+
+
+def _headers(address: Address) -> int:
+    return IpVersion(address.version).header_bytes + _ICMP_HEADER
+
+
 def _ping(probe: Probe, address: Address, length: int) -> bool:
-    headers = IpVersion(address.version).header_bytes + _ICMP_HEADER
+    headers = _headers(address)
     answer = probe.call(
         "echo_once",
         _ANSWER_MS / 1000 + _SLACK_S,
         to=str(address),
         token=secrets.token_hex(16),  # a late answer is none to the next request
-        payload_size=length - headers,
+        payload_size=max(length, smallest_ping(address)) - headers,
         df=True,
         timeout_ms=_ANSWER_MS,
         attempts=1,
