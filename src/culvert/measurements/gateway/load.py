@@ -19,10 +19,9 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from culvert.errors import NotPossible
 from culvert.measurements.base import BaseParameters, Measurement
-from culvert.measurements.ceiling import CEILING_S, HELD_BACK, bare_link_tells
 from culvert.measurements.gateway import proof
+from culvert.measurements.gateway.ceiling import near_link
 from culvert.measurements.gateway.crowd import (
     CrowdRun,
     CrowdTrial,
@@ -34,11 +33,11 @@ from culvert.measurements.gateway.crowd import (
 )
 from culvert.measurements.gateway.figures import (
     METRICS,
-    Losses,
     figures,
     locate_losses,
     rtt_metrics,
 )
+from culvert.measurements.gateway.star import star_of
 from culvert.measurements.gateway.use import ClientsUse, sockets
 from culvert.measurements.mtu.max_size import find_max_size
 from culvert.measurements.parameters import RATE, SIZES, Congestion, Duration
@@ -49,19 +48,12 @@ from culvert.measurements.udp.packet_sizes import MAX, Sizes, parse_sizes
 from culvert.metrics import MetricSpec
 from culvert.probe.results import RttResult, parse
 from culvert.proof.limits import (
-    Ceiling,
-    Offered,
-    connection_is_not_the_limit,
-    generator_is_not_the_limit,
     receiver_is_not_the_limit,
 )
 from culvert.results import Histogram, Label, Metric
-from culvert.topology import shapes
-from culvert.topology.graph import Path, Role
-from culvert.topology.ip import LONGER_IPV6, IpVersion
-from culvert.topology.shapes import CORE, GATEWAY, MOST_NODES, Shape
+from culvert.topology.graph import Role
+from culvert.topology.shapes import GATEWAY, MOST_NODES
 from culvert.topology.spec import LabSpec
-from culvert.trial.check import Check
 from culvert.trial.echo import Echo
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -71,7 +63,6 @@ from culvert.units import DurationS, Fraction, PerSecond
 SAMPLE_ONE_IN = 64
 PROBE_BYTES = 84
 TIMEOUT_MS = 1000
-TCP_CEILING_S = 0.5
 
 
 class Direction(StrEnum):
@@ -165,14 +156,8 @@ class GatewayLoad(Measurement[GatewayLoadParameters]):
     @classmethod
     def lab(cls, spec: LabSpec, parameters: GatewayLoadParameters) -> LabSpec:
         """A star of as many clients as the parameters state."""
-        if spec.topology.name != Shape.STAR:
-            raise NotPossible(
-                cls.kind,
-                f'the topology "{spec.topology.name}" has no gateway',
-                'write topology = "star" in [lab]',
-            )
-        ends = ("c1", "c2") if parameters.direction is Direction.BETWEEN else ("c1", GATEWAY)
-        return spec.on(shapes.star(parameters.clients, paths=[Path(*ends)]))
+        target = "c2" if parameters.direction is Direction.BETWEEN else GATEWAY
+        return star_of(cls.kind, spec, parameters.clients, target)
 
     def run(self, session: Session, parameters: GatewayLoadParameters) -> Outcome:
         """Every client's canary, then the load, then the ceiling."""
@@ -181,7 +166,7 @@ class GatewayLoad(Measurement[GatewayLoadParameters]):
         quiet = quiet_ms(session, session.inner(session.target))
         gateway_sockets = sockets(session)
         with Seats(session) as seats:
-            canary = proof.every_canary(session, seats, _all_up(session), quiet)
+            canary = proof.every_canary(session, seats, all_up(session), quiet)
             run = CrowdRun(session, seats, talks, load, session.inner, quiet)
             smallest = min(load.sizes, default=SMALLEST)
             clients = ClientsUse(session)
@@ -196,7 +181,7 @@ class GatewayLoad(Measurement[GatewayLoadParameters]):
                 reflected = echo.close().packets
             seen = beside.end()
             used = clients.end()
-            ceiling = _ceiling(session, seats, talks, load, trial, quiet)
+            ceiling = near_link(session, seats, talks, load, trial, quiet)
         echoes = echo_traffic(rtt.sent, reflected, rtt.received, PROBE_BYTES)
         losses = locate_losses(session, watched, trial)
         found = figures(session, parameters.clients, load, trial, watched)
@@ -246,7 +231,7 @@ def _load(session: Session, parameters: GatewayLoadParameters) -> Load:
     )
 
 
-def _all_up(session: Session) -> list[Talk]:
+def all_up(session: Session) -> list[Talk]:
     """From each client to the gateway."""
     (gateway,) = session.lab.of_role(Role.GATEWAY)
     return [Talk(node.name, node, gateway) for node in session.lab.of_role(Role.CLIENT)]
@@ -254,18 +239,22 @@ def _all_up(session: Session) -> list[Talk]:
 
 def _talks(session: Session, parameters: GatewayLoadParameters) -> list[Talk]:
     """Those of the active clients, which are spread over all of them; the first is one."""
-    up = _all_up(session)
+    up = all_up(session)
     between = parameters.direction is Direction.BETWEEN
     if between:
         up = [
             Talk(one.client, one.source, other.source)
             for one, other in zip(up[::2], up[1::2], strict=False)
         ]
-    count = max(round(parameters.active * len(up)), 1)
-    active = [up[index * len(up) // count] for index in range(count)]
+    active = spread(up, max(round(parameters.active * len(up)), 1))
     if parameters.direction is Direction.DOWN:
         return [Talk(one.client, one.target, one.source) for one in active]
     return active
+
+
+def spread(talks: Sequence[Talk], count: int) -> list[Talk]:
+    """So many of them, from all over; the first is one."""
+    return [talks[index * len(talks) // count] for index in range(count)]
 
 
 def _echoes(
@@ -279,79 +268,6 @@ def _echoes(
         sampling="scattered",
     )
     return parse(RttResult, task.result(load.lasting_s + TIMEOUT_MS / 1000 + 15))
-
-
-class _NearLink:
-    """What the same clients reach beside the tunnel; None if it was not measured."""
-
-    def __init__(self, packets: Ceiling | None = None, goodput_bps: float | None = None) -> None:
-        self._packets = packets
-        self._goodput_bps = goodput_bps
-
-    def metrics(self) -> list[Metric]:
-        found = []
-        if self._packets is not None:
-            found += [
-                Metric("ceiling_sent_pps", "packets/s", self._packets.sent_pps),
-                Metric("ceiling_received_pps", "packets/s", self._packets.received_pps),
-            ]
-        if self._goodput_bps is not None:
-            found.append(Metric("ceiling_goodput_bps", "bit/s", self._goodput_bps))
-        return found
-
-    def checks(
-        self,
-        session: Session,
-        load: Load,
-        trial: CrowdTrial,
-        found: Sequence[Metric],
-        losses: Losses,
-    ) -> list[Check]:
-        if load.transport is Transport.TCP:
-            goodput_bps = next(one.value for one in found if one.name == "goodput_bps")
-            return connection_is_not_the_limit(goodput_bps, self._goodput_bps)
-        offered = Offered(trial.offered, trial.seconds, losses.in_path, trial.scheduled)
-        return [generator_is_not_the_limit(session.vpn, offered, self._packets)]
-
-
-def _ceiling(
-    session: Session,
-    seats: Seats,
-    talks: Sequence[Talk],
-    load: Load,
-    trial: CrowdTrial,
-    quiet: int,
-) -> _NearLink:
-    """The same clients beside the tunnel, for a short time. Not needed by paced ones that kept to
-    their schedule."""
-    udp = load.transport is Transport.UDP
-    if udp and Offered(trial.offered, trial.seconds, 0, trial.scheduled).on_schedule:
-        return _NearLink()
-    if not udp and not bare_link_tells(session):
-        return _NearLink()
-    version = IpVersion(session.target.underlay.reached_at.ip.version)
-    longer = 0 if version is IpVersion.V4 else LONGER_IPV6
-    bare = Load(
-        load.transport,
-        CEILING_S if udp else TCP_CEILING_S,
-        tuple(min(size, session.link.mtu - longer) for size in load.sizes),
-        warmup_s=load.warmup_s and TCP_CEILING_S / 2,
-        congestion_control=load.congestion_control,
-        threads=load.threads,
-        segmentation=trial.segmentation if udp else "auto",
-    )
-    run = CrowdRun(
-        session, seats, talks, bare, lambda node: str(node.underlay.reached_at.ip), quiet
-    )
-    reached = run.start().finish()
-    if not udp:
-        counted = sum(one.sunk.counted_bytes for one in reached.carried)
-        return _NearLink(goodput_bps=8 * counted / bare.duration_s)
-    sent_pps = reached.offered / max(reached.seconds, 1e-9)
-    mean_bytes = sum(bare.sizes) / len(bare.sizes)
-    rate_bps = session.lab.spec.link_of(f"{GATEWAY}-{CORE}").rate_bps
-    held_back = rate_bps is not None and 8 * mean_bytes * sent_pps <= HELD_BACK * rate_bps
-    return _NearLink(Ceiling(sent_pps, reached.unique / max(reached.seconds, 1e-9), held_back))
 
 
 def _histograms(trial: CrowdTrial, rtt: RttResult) -> list[Histogram]:

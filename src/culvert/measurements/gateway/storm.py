@@ -20,20 +20,20 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from culvert.errors import NotPossible, VpnError
+from culvert.errors import VpnError
 from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.gateway import proof
 from culvert.measurements.gateway.crowd import Carried, CrowdRun, Load, Seats, Talk, Transport
+from culvert.measurements.gateway.star import star_of
 from culvert.measurements.streams.packet import UDP_HEADERS, marked_run
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.client import Task
 from culvert.probe.results import Accounted, parse
 from culvert.proof.reconcile import ETHERNET_HEADER
 from culvert.results import Label, Metric, Series
-from culvert.topology import shapes
-from culvert.topology.graph import Path, Role
-from culvert.topology.shapes import GATEWAY, MOST_NODES, Shape
+from culvert.topology.graph import Role
+from culvert.topology.shapes import MOST_NODES
 from culvert.topology.spec import LabSpec
 from culvert.trial.accounting import begin_accounting
 from culvert.trial.check import Check
@@ -135,13 +135,7 @@ class SessionStorm(Measurement[StormParameters]):
     @classmethod
     def lab(cls, spec: LabSpec, parameters: StormParameters) -> LabSpec:
         """A star of as many clients as the parameters state."""
-        if spec.topology.name != Shape.STAR:
-            raise NotPossible(
-                cls.kind,
-                f'the topology "{spec.topology.name}" has no gateway',
-                'write topology = "star" in [lab]',
-            )
-        return spec.on(shapes.star(parameters.clients, paths=[Path("c1", GATEWAY)]))
+        return star_of(cls.kind, spec, parameters.clients)
 
     def run(self, session: Session, parameters: StormParameters) -> Outcome:
         """The storm, then every client's canary."""

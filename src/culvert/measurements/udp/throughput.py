@@ -20,13 +20,20 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.base import Measurement
 from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics, udp_ceiling
 from culvert.measurements.mtu.max_size import find_max_size
 from culvert.measurements.parameters import SIZES, PacketSize
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, NoiseFloor, noise_floor
 from culvert.measurements.streams.packet import intact, marked_run
 from culvert.measurements.streams.udp_stream import UdpStream, UdpTrial, quiet_ms, udp_trial
+from culvert.measurements.udp.goal import (
+    GOAL_METRICS,
+    SearchParameters,
+    goal_metrics,
+    search_checks,
+    search_series,
+)
 from culvert.measurements.udp.rates import (
     LATENCY_METRICS,
     LOADS,
@@ -36,15 +43,13 @@ from culvert.measurements.udp.rates import (
     rate_metrics,
     rtt_under_udp,
 )
-from culvert.measurements.udp.search import Bounds, Limit, SearchPlan, SearchTrial, limit, search
+from culvert.measurements.udp.search import Bounds, SearchTrial, search
 from culvert.metrics import MetricSpec
-from culvert.proof.limits import GENERATOR, RECEIVER, Ceiling
-from culvert.results import Series, measured
-from culvert.trial.check import Check
+from culvert.results import Metric
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic import InnerTraffic, add_traffic, echo_traffic
-from culvert.units import DurationS, Fraction, PerSecond
+from culvert.units import DurationS, PerSecond
 
 SAMPLE_ONE_IN = 64
 UNPACED_S = 0.3
@@ -62,25 +67,13 @@ RFC2544: Mapping[str, object] = {
 """The keys of the profile of that name: RFC 2544, sections 24 and 26.1."""
 
 
-class ThroughputParameters(BaseParameters):
+class ThroughputParameters(SearchParameters):
     """Parameters of the search, and of the round trips below its result."""
 
     packet_size: Annotated[PacketSize | Literal["max"], SIZES] = "max"
     """Bytes of the inner IP packet; ``max`` for the largest that is not fragmented."""
-    pdr_loss: Annotated[Fraction, Field(gt=0, lt=1)] = 0.005
-    """Loss that the PDR allows."""
-    trial_s: Annotated[DurationS, Field(ge=0.05)] = Field(0.5, alias="trial")
-    """Duration of one trial of the search."""
-    duration_sum_s: Annotated[DurationS, Field(gt=0)] = Field(2.5, alias="duration_sum")
-    """Duration of all trials that decide about a rate."""
-    width: Annotated[Fraction, Field(ge=0.001, le=0.5)] = 0.02
-    """Width of the final interval, relative to its upper end."""
-    exceed_ratio: Annotated[Fraction, Field(ge=0, lt=1)] = 0.5
-    """Share of the trials' time that may be bad at a rate that still counts as good."""
     profile: Literal["quick", "rfc2544"] = "quick"
     """``rfc2544``: trials of 60 s, one per rate, exceed ratio 0, unless stated otherwise."""
-    search_max_s: Annotated[DurationS, Field(gt=0)] = Field(300.0, alias="search_max")
-    """Longest duration of the search."""
     latency_s: DurationS = Field(1.0, alias="latency")
     """Time of echo requests at each share of the PDR; 0: none."""
     latency_rate_pps: Annotated[PerSecond, Field(gt=0, le=100_000)] = Field(
@@ -107,11 +100,7 @@ class Throughput(Measurement[ThroughputParameters]):
         *RATE_METRICS,
         *LATENCY_METRICS,
         *CEILING_METRICS,
-        MetricSpec("search_trials", "trials", "Trials of the search"),
-        MetricSpec("search_s", "s", "Duration of the search"),
-        MetricSpec("goal_duration_sum_s", "s", "Goal of the search: duration sum"),
-        MetricSpec("goal_width_ratio", "1", "Goal of the search: relative width"),
-        MetricSpec("goal_exceed_ratio", "1", "Goal of the search: exceed ratio"),
+        *GOAL_METRICS,
         MetricSpec("packet_size_bytes", "bytes", "Size of the inner IP packet"),
         *FLOOR_METRICS,
     )
@@ -129,15 +118,8 @@ class Throughput(Measurement[ThroughputParameters]):
         with session.watch(sample_one_in=SAMPLE_ONE_IN, marked_run=marked_run(size)) as watched:
             streams = _Streams(session, size)
             unpaced = streams.send(streams.unpaced)
-            plan = SearchPlan(
-                loss_ratios=(0.0, parameters.pdr_loss),
-                max_pps=min(unpaced.sent.offered / max(unpaced.sent.seconds, 1e-9), MOST),
-                trial_s=parameters.trial_s,
-                duration_sum_s=parameters.duration_sum_s,
-                relative_width=parameters.width,
-                search_max_s=parameters.search_max_s,
-                exceed_ratio=parameters.exceed_ratio,
-            )
+            most_pps = unpaced.sent.offered / max(unpaced.sent.seconds, 1e-9)
+            plan = parameters.plan(min(most_pps, MOST))
             (ndr, pdr), trials = search(streams.measure, plan)
             latencies = streams.latencies(pdr, parameters)
         ceiling = udp_ceiling(session, streams.unpaced, unpaced.sent.segmentation)
@@ -146,17 +128,8 @@ class Throughput(Measurement[ThroughputParameters]):
             metrics=[
                 *rate_metrics("ndr", ndr, size),
                 *rate_metrics("pdr", pdr, size),
-                *measured(
-                    self.metrics,
-                    {
-                        "packet_size_bytes": size,
-                        "search_trials": len(trials),
-                        "search_s": sum(trial.duration_s for trial in trials),
-                        "goal_duration_sum_s": parameters.duration_sum_s,
-                        "goal_width_ratio": parameters.width,
-                        "goal_exceed_ratio": parameters.exceed_ratio,
-                    },
-                ),
+                Metric("packet_size_bytes", "bytes", size),
+                *goal_metrics(parameters, trials),
                 *ceiling_metrics(ceiling),
                 *[metric for latency in latencies for metric in latency.metrics()],
                 *(floor.metrics() if floor else []),
@@ -164,12 +137,15 @@ class Throughput(Measurement[ThroughputParameters]):
             watched=[watched],
             traffic=streams.traffic(),
             goodput_bytes=sum(trial.sunk.unique_bytes for trial in streams.all_trials),
-            series=_series(trials),
+            series=search_series(trials),
             histograms=[
                 *(floor.histograms() if floor else []),
                 *[one for latency in latencies for one in latency.histograms()],
             ],
-            doubts=_doubts(session, ndr, pdr, trials, ceiling, streams),
+            doubts=[
+                *search_checks(session, ndr, pdr, trials, ceiling),
+                intact(sum(trial.sunk.corrupt for trial in streams.all_trials)),
+            ],
         )
 
 
@@ -238,59 +214,3 @@ def _floor(session: Session, size: int, parameters: ThroughputParameters) -> Noi
     rate_pps = parameters.latency_rate_pps
     count = max(round(rate_pps * parameters.latency_s), 1)
     return noise_floor(session, size=size, rate_pps=rate_pps, count=count)
-
-
-def _series(trials: Sequence[SearchTrial]) -> list[Series]:
-    number = list(range(len(trials)))
-    return [
-        Series("search_rate_pps", "packets/s", number, [trial.rate_pps for trial in trials]),
-        Series("search_loss_ratio", "1", number, [trial.bad_ratio for trial in trials]),
-    ]
-
-
-def _doubts(
-    session: Session,
-    ndr: Bounds,
-    pdr: Bounds,
-    trials: Sequence[SearchTrial],
-    ceiling: Ceiling,
-    streams: _Streams,
-) -> list[Check]:
-    return [
-        Check(
-            "a rate with little loss exists",
-            pdr.lower_pps is not None,
-            f"with at most {100 * pdr.loss_ratio:g} % lost: "
-            + (f"{pdr.lower_pps:,.0f} packets/s" if pdr.lower_pps else "not even the lowest rate"),
-            "the path loses packets at every rate: allow more loss with pdr_loss",
-        ),
-        *[
-            check
-            for name, bounds in (("NDR", ndr), ("PDR", pdr))
-            for check in _limits(session, name, limit(bounds, trials, ceiling), ceiling)
-        ],
-        intact(sum(trial.sunk.corrupt for trial in streams.all_trials)),
-    ]
-
-
-def _limits(session: Session, name: str, found: Limit, ceiling: Ceiling) -> list[Check]:
-    """The baseline is the instrument's ceiling by definition, so its checks always pass."""
-    baseline = session.vpn.outer_flow is None
-    limited_by = f"{name}: the rates above it are limited by {found}"
-    own = f"the generator reaches {ceiling.sent_pps:,.0f} packets/s on the bare link"
-    return [
-        Check(
-            f"{GENERATOR} ({name})",
-            found is not Limit.GENERATOR or baseline,
-            f"{limited_by}; {own}",
-            "the tunnel is at least as fast as the generator: measure larger packets",
-            {"limit": found, "ceiling_pps": ceiling.sent_pps},
-        ),
-        Check(
-            f"{RECEIVER} ({name})",
-            found is not Limit.RECEIVER or baseline,
-            limited_by,
-            "the receiver was slower than the tunnel: give the nodes a core each",
-            {"limit": found},
-        ),
-    ]

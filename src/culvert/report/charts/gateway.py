@@ -68,7 +68,7 @@ def _figure(data: Data, condition: str, here: pl.DataFrame, *, alone: bool) -> F
             scale,
             "Goodput of all clients together",
             f"{scale.name}, more is better",
-            _law_layers(data, laws, counts, scale),
+            _law_layers(data, laws, counts, scale, _present(goodput)),
         )
     ]
     for line in OTHERS:
@@ -133,7 +133,11 @@ def _ends(estimate: Estimate) -> tuple[float, float]:
 
 
 def _law_layers(
-    data: Data, laws: Mapping[str, Scalability], counts: Sequence[int], scale: Scale
+    data: Data,
+    laws: Mapping[str, Scalability],
+    counts: Sequence[int],
+    scale: Scale,
+    present: Sequence[str],
 ) -> list[alt.Chart]:
     curve: Records = []
     knees: Records = []
@@ -155,17 +159,23 @@ def _law_layers(
     if not curve:
         return []
     base = alt.Chart(source(curve))
+    # As the marks above: one layer without a legend would hide that of all.
+    colour = vpn_colour(data, legend=present)
     return [
         base.mark_area(opacity=0.12).encode(
-            x=_x(counts), y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=vpn_colour(data)
+            x=_x(counts), y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=colour
         ),
         base.mark_line(strokeDash=[5, 4], strokeWidth=1.6).encode(
-            x=_x(counts), y=alt.Y("value:Q"), color=vpn_colour(data)
+            x=_x(counts), y=alt.Y("value:Q"), color=colour
         ),
         alt.Chart(source(knees))
         .mark_rule(strokeDash=[2, 3], strokeWidth=1.6)
-        .encode(x=_x(counts), color=vpn_colour(data)),
+        .encode(x=_x(counts), color=colour),
     ]
+
+
+def _present(rows: pl.DataFrame) -> list[str]:
+    return sorted(set(rows["vpn"].to_list()))
 
 
 def _x(counts: Sequence[int]) -> alt.X:
@@ -198,7 +208,7 @@ def _panel(
         for row in rows.sort(CLIENTS).iter_rows(named=True)
     ]
     counts = sorted({mark["n"] for mark in marks})
-    present = sorted({mark["vpn"] for mark in marks})
+    present = _present(rows)
     x, y = _x(counts), alt.Y("value:Q", title=axis, scale=alt.Scale(zero=True))
     colour = vpn_colour(data, legend=present)
     base = alt.Chart(source(marks))

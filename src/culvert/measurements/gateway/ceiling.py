@@ -1,0 +1,123 @@
+"""The generators' ceiling: what the same clients reach beside the tunnel, right after the load."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from culvert.measurements.ceiling import CEILING_S, HELD_BACK, bare_link_tells
+from culvert.measurements.gateway.crowd import CrowdRun, CrowdTrial, Load, Seats, Talk, Transport
+from culvert.measurements.gateway.figures import Losses
+from culvert.proof.limits import (
+    Ceiling,
+    Offered,
+    connection_is_not_the_limit,
+    generator_is_not_the_limit,
+)
+from culvert.results import Metric
+from culvert.topology.ip import LONGER_IPV6, IpVersion
+from culvert.topology.shapes import CORE, GATEWAY
+from culvert.trial.check import Check
+from culvert.trial.session import Session
+
+TCP_CEILING_S = 0.5
+
+
+class NearLink:
+    """What the same clients reach beside the tunnel; None if it was not measured."""
+
+    def __init__(self, packets: Ceiling | None = None, goodput_bps: float | None = None) -> None:
+        self._packets = packets
+        self._goodput_bps = goodput_bps
+
+    def metrics(self) -> list[Metric]:
+        """The generators' own figures, to report with the result."""
+        found = []
+        if self._packets is not None:
+            found += [
+                Metric("ceiling_sent_pps", "packets/s", self._packets.sent_pps),
+                Metric("ceiling_received_pps", "packets/s", self._packets.received_pps),
+            ]
+        if self._goodput_bps is not None:
+            found.append(Metric("ceiling_goodput_bps", "bit/s", self._goodput_bps))
+        return found
+
+    def checks(
+        self,
+        session: Session,
+        load: Load,
+        trial: CrowdTrial,
+        found: Sequence[Metric],
+        losses: Losses,
+    ) -> list[Check]:
+        """Whether the generators limited the load."""
+        if load.transport is Transport.TCP:
+            goodput_bps = next(one.value for one in found if one.name == "goodput_bps")
+            return connection_is_not_the_limit(goodput_bps, self._goodput_bps)
+        offered = Offered(trial.offered, trial.seconds, losses.in_path, trial.scheduled)
+        return [generator_is_not_the_limit(session.vpn, offered, self._packets)]
+
+
+def near_link(
+    session: Session,
+    seats: Seats,
+    talks: Sequence[Talk],
+    load: Load,
+    trial: CrowdTrial,
+    quiet: int,
+) -> NearLink:
+    """The same clients beside the tunnel, for a short time. Not needed by paced ones that kept to
+    their schedule."""
+    udp = load.transport is Transport.UDP
+    if udp and Offered(trial.offered, trial.seconds, 0, trial.scheduled).on_schedule:
+        return NearLink()
+    if not udp and not bare_link_tells(session):
+        return NearLink()
+    segmentation = trial.segmentation if udp else "auto"
+    if udp:
+        return NearLink(packets_ceiling(session, seats, talks, load, segmentation, quiet))
+    bare = _bare(session, load, segmentation)
+    reached = _beside(session, seats, talks, bare, quiet)
+    counted = sum(one.sunk.counted_bytes for one in reached.carried)
+    return NearLink(goodput_bps=8 * counted / bare.duration_s)
+
+
+def packets_ceiling(
+    session: Session,
+    seats: Seats,
+    talks: Sequence[Talk],
+    load: Load,
+    segmentation: str,
+    quiet: int,
+) -> Ceiling:
+    """What the same clients send beside the tunnel, unpaced, over UDP."""
+    bare = _bare(session, load, segmentation)
+    reached = _beside(session, seats, talks, bare, quiet)
+    sent_pps = reached.offered / max(reached.seconds, 1e-9)
+    mean_bytes = sum(bare.sizes) / len(bare.sizes)
+    rate_bps = session.lab.spec.link_of(f"{GATEWAY}-{CORE}").rate_bps
+    held_back = rate_bps is not None and 8 * mean_bytes * sent_pps <= HELD_BACK * rate_bps
+    return Ceiling(sent_pps, reached.unique / max(reached.seconds, 1e-9), held_back)
+
+
+def _bare(session: Session, load: Load, segmentation: str) -> Load:
+    udp = load.transport is Transport.UDP
+    version = IpVersion(session.target.underlay.reached_at.ip.version)
+    longer = 0 if version is IpVersion.V4 else LONGER_IPV6
+    return Load(
+        load.transport,
+        CEILING_S if udp else TCP_CEILING_S,
+        tuple(min(size, session.link.mtu - longer) for size in load.sizes),
+        warmup_s=load.warmup_s and TCP_CEILING_S / 2,
+        congestion_control=load.congestion_control,
+        threads=load.threads,
+        segmentation=segmentation,
+    )
+
+
+def _beside(
+    session: Session, seats: Seats, talks: Sequence[Talk], bare: Load, quiet: int
+) -> CrowdTrial:
+    run = CrowdRun(
+        session, seats, talks, bare, lambda node: str(node.underlay.reached_at.ip), quiet
+    )
+    return run.start().finish()
