@@ -6,6 +6,7 @@ from bench.goals.analysis_scale import AnalysisMemory, AnalysisTime
 from bench.goals.cluster_leaks import ClusterLeaksCaught
 from bench.goals.cluster_life import ClusterUp, PodsFirstFigure
 from bench.goals.exact_loss import ExactLoss
+from bench.goals.history_scale import HistoryScale
 from bench.goals.hosts_50 import Hosts50
 from bench.goals.hosts_first_packet import HostsFirstPacket
 from bench.goals.hosts_ratio import HostsRatio
@@ -106,6 +107,7 @@ GOALS: tuple[type[Goal], ...] = (
     Replay,
     ReplayInTime,
     ReportTime,
+    HistoryScale,
     AnalysisTime,
     AnalysisMemory,
     WireTcp,

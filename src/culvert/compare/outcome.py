@@ -83,7 +83,7 @@ def compare(
     Raises UsageError if there is nothing to compare.
     """
     wanted = list(metrics) or list(compared_metrics())
-    rows = [[_only(one.rows, only) for one in side] for side in (a, b)]
+    rows = [[only_rows(one.rows, only) for one in side] for side in (a, b)]
     in_run = len(a) == len(b) == 1 and a[0].directory.resolve() == b[0].directory.resolve()
     names = (a[0].vpn or "", b[0].vpn or "")
     if all(names) and names[0] != names[1]:
@@ -131,7 +131,8 @@ def _without_verdict(one: Comparison) -> Comparison:
     return replace(one, change=Change.UNCLEAR, why=NO_VERDICT, **nothing)  # type: ignore[arg-type]
 
 
-def _only(rows: pl.DataFrame, patterns: Sequence[str]) -> pl.DataFrame:
+def only_rows(rows: pl.DataFrame, patterns: Sequence[str]) -> pl.DataFrame:
+    """The rows whose VPN, condition or measurement matches a pattern; all without a pattern."""
     if not patterns:
         return rows
     words = ("vpn", "condition", "measurement")

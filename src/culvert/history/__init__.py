@@ -1,0 +1,1 @@
+"""Many runs of one study as series: where their levels changed, and what changed beside it."""

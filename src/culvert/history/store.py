@@ -1,0 +1,262 @@
+"""The summaries of many runs, as Parquet files beside their journals.
+
+``.culvert-history/`` in the directory of the runs has two tables in parts: ``runs`` with a row per
+run, ``cells`` with a row per run, cell and metric. A new or changed journal is read once and added
+as a new part, by several processes if there are many; parts are joined when there are too many.
+Rows of a former state of a journal are ignored. Where nothing can be written, journals are read
+each time.
+"""
+
+from __future__ import annotations
+
+import io
+import multiprocessing
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import polars as pl
+
+from culvert.analysis.design import Design
+from culvert.analysis.observations import BASELINE, CELL, observations
+from culvert.compare.side import with_defaults
+from culvert.errors import CulvertError, UsageError
+from culvert.files.folder import OpenFolder, run_folder
+from culvert.history.machine import facts_of, machine_of
+from culvert.history.places import Place, number_of
+from culvert.journal.codec import json_text
+from culvert.journal.journal import Journal
+from culvert.report.run_info import RunInfo
+from culvert.statistics.intervals import median_intervals
+
+NAME = ".culvert-history"
+FORM = 1
+"""In the names of the files: other forms are ignored."""
+_LOCK = "lock"
+_MOST_PARTS = 8
+_FEW = 16
+"""So many journals are read in less time than a second process takes to start."""
+
+RUNS: dict[str, type[pl.DataType]] = {
+    "id": pl.Int64,
+    "run": pl.String,
+    "study": pl.String,
+    "machine": pl.String,
+    "started_at": pl.String,
+    "facts": pl.String,
+}
+"""One row per run. ``id`` is that of its place and state; ``facts``: JSON of texts by name."""
+CELLS: dict[str, type[pl.DataType]] = {
+    "id": pl.Int64,
+    "series": pl.Int64,
+    **dict.fromkeys(CELL, pl.String),
+    "metric": pl.String,
+    "unit": pl.String,
+    "version": pl.String,
+    "n": pl.Int64,
+    "median": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+}
+"""One row per run, cell and metric without labels. ``series`` is a number of CELL, metric and unit:
+millions of rows are grouped by it, not by six texts."""
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A journal that cannot be read, and why."""
+
+    directory: Path
+    why: str
+
+
+@dataclass(frozen=True)
+class Summaries:
+    """``runs`` as RUNS, a run named by its path; ``cells`` as CELLS."""
+
+    runs: pl.DataFrame
+    cells: pl.DataFrame
+    unread: tuple[Unread, ...]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """``runs`` as RUNS, ``cells`` as CELLS; a run is named as in its store."""
+
+    runs: pl.DataFrame
+    cells: pl.DataFrame
+
+
+def summaries(found: Sequence[Place], metrics: Sequence[str]) -> Summaries:
+    """Of the runs; ``cells`` has only these metrics (names or patterns)."""
+    by_root: dict[Path, list[Place]] = {}
+    for place in found:
+        by_root.setdefault(place.root, []).append(place)
+    runs, cells, unread = [], [], []
+    for root, own in by_root.items():
+        tables, troubles = _of_root(root, own, metrics)
+        unread += troubles
+        path = pl.concat_str(pl.lit(f"{root}/" if str(root) != "." else ""), "run").alias("run")
+        runs.append(tables.runs.with_columns(path))
+        cells.append(tables.cells)
+    return Summaries(pl.concat(runs), pl.concat(cells), tuple(unread))
+
+
+def _of_root(root: Path, own: list[Place], metrics: Sequence[str]) -> tuple[Tables, list[Unread]]:
+    wanted = {one.id: one for one in own}
+    with ExitStack() as stack:
+        folder = None
+        with suppress(OSError, UsageError):  # another user's directory, or a read-only disk
+            folder = stack.enter_context(_opened(root, stack))
+        kept = _kept(folder, wanted, metrics)
+        have = set(kept.runs["id"].to_list())
+        new = [place for number, place in wanted.items() if number not in have]
+        if not new:
+            return kept, []
+        fresh, troubles = _summarised(new)
+        if folder is not None:
+            with suppress(OSError):
+                _add(folder, fresh)
+    return _joined([kept, Tables(fresh.runs, _only(fresh.cells.lazy(), metrics))]), troubles
+
+
+def store(root: Path, fresh: Tables) -> None:
+    """Add summaries to the store of a directory. Raises OSError or UsageError."""
+    with ExitStack() as stack:
+        _add(_opened(root, stack), fresh)
+
+
+def _opened(root: Path, stack: ExitStack) -> OpenFolder:
+    folder = stack.enter_context(run_folder(root)).below(NAME)
+    stack.enter_context(folder.locked(_LOCK))
+    return folder
+
+
+def _kept(folder: OpenFolder | None, ids: Iterable[int], metrics: Sequence[str]) -> Tables:
+    """What the store has of these runs in their present state."""
+    if folder is None:
+        return _joined([])
+    wanted = pl.LazyFrame({"id": list(ids)}, schema={"id": pl.Int64})
+    runs = _scan(folder, "runs", RUNS).join(wanted, on="id", how="semi")
+    cells = _scan(folder, "cells", CELLS).join(wanted, on="id", how="semi")
+    return Tables(runs.collect(), _only(cells, metrics))
+
+
+def _only(cells: pl.LazyFrame, metrics: Sequence[str]) -> pl.DataFrame:
+    """Metrics by names or patterns."""
+    names = metrics
+    if any(set("*?[") & set(one) for one in metrics):
+        known = cells.select(pl.col("metric").unique()).collect()["metric"].to_list()
+        names = [name for name in known if any(fnmatchcase(name, one) for one in metrics)]
+    return cells.filter(pl.col("metric").is_in(names)).collect()
+
+
+def _scan(folder: OpenFolder, table: str, schema: dict[str, type[pl.DataType]]) -> pl.LazyFrame:
+    names = [folder.path / name for name in _parts(folder, table)]
+    return pl.scan_parquet(names, schema=schema) if names else pl.LazyFrame(schema=schema)
+
+
+def _parts(folder: OpenFolder, table: str) -> list[str]:
+    begin = f"{table}-{FORM}-"
+    names = os.listdir(folder.descriptor)  # noqa: PTH208 - pathlib does not take a descriptor
+    return sorted(name for name in names if name.startswith(begin))
+
+
+def _add(folder: OpenFolder, fresh: Tables) -> None:
+    """Write a new part, or all parts as one if there are many. ``cells`` first: a run is there when
+    its row is."""
+    former = {table: _parts(folder, table) for table in ("runs", "cells")}
+    number = 1 + max((_number(name) for names in former.values() for name in names), default=0)
+    if len(former["runs"]) < _MOST_PARTS:
+        former = {}
+    else:
+        whole = Tables(
+            _scan(folder, "runs", RUNS).collect(), _scan(folder, "cells", CELLS).collect()
+        )
+        fresh = _newest(_joined([whole, fresh]))
+    # Rows of one metric lie together: a reader of few metrics skips the others.
+    for table, frame in (("cells", fresh.cells.sort("metric", "series")), ("runs", fresh.runs)):
+        content = io.BytesIO()
+        frame.write_parquet(content, row_group_size=20_000)
+        folder.write(f"{table}-{FORM}-{number:06}.parquet", content.getvalue())
+    for name in (name for names in former.values() for name in names):
+        folder.remove(name)
+
+
+def _number(part: str) -> int:
+    return int(part.removesuffix(".parquet").rpartition("-")[2])
+
+
+def _newest(tables: Tables) -> Tables:
+    """The last state of each run."""
+    runs = tables.runs.unique("run", keep="last", maintain_order=True)
+    return Tables(runs, tables.cells.join(runs, on="id", how="semi"))
+
+
+def _joined(tables: Sequence[Tables]) -> Tables:
+    return Tables(
+        pl.concat([pl.DataFrame(schema=RUNS), *(one.runs for one in tables)]),
+        pl.concat([pl.DataFrame(schema=CELLS), *(one.cells for one in tables)]),
+    )
+
+
+def _summarised(new: Sequence[Place]) -> tuple[Tables, list[Unread]]:
+    tables, unread = [], []
+    for place, result in zip(new, _each(new), strict=True):
+        if isinstance(result, str):
+            unread.append(Unread(place.directory, result))
+        else:
+            tables.append(result)
+    return _joined(tables), unread
+
+
+def _each(new: Sequence[Place]) -> Iterator[Tables | str]:
+    workers = min(len(os.sched_getaffinity(0)), len(new) // _FEW)
+    if workers < 2:
+        yield from map(_one, new)
+        return
+    # Polars' threads do not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        yield from pool.map(_one, new, chunksize=_FEW)
+
+
+def _one(place: Place) -> Tables | str:
+    """The rows of one run, or why it cannot be read."""
+    try:
+        with Journal.open(place.directory) as journal:
+            return summarised(place, RunInfo.from_journal(journal.run()), journal.rows())
+    except CulvertError as error:
+        return error.why
+
+
+def summarised(place: Place, run: RunInfo, rows: pl.DataFrame) -> Tables:
+    """The rows of one run. ``rows`` as the journal returns them."""
+    of_run = (
+        place.id,
+        place.name,
+        run.study,
+        machine_of(run),
+        run.started_at,
+        json_text(facts_of(run)),
+    )
+    found = observations(with_defaults(rows)).filter(pl.col("labels") == "{}")
+    keys = [*CELL, "metric", "unit"]
+    grouped = found.group_by(keys, maintain_order=True).agg(
+        n=pl.len().cast(pl.Int64), median=pl.col("value").median(), values=pl.col("value")
+    )
+    looks = Design.of(run.canonical, imported=run.imported).looks
+    intervals = median_intervals(grouped["values"].to_list(), looks)
+    versions = rows.filter(pl.col("version") != "").group_by("vpn").agg(pl.col("version").last())
+    cells = grouped.join(versions, on="vpn", how="left", maintain_order="left").with_columns(
+        id=pl.lit(place.id),
+        series=pl.Series(map(number_of, grouped.select(keys).iter_rows()), dtype=pl.Int64),
+        version=pl.when(pl.col("vpn") != BASELINE).then("version").fill_null(""),
+        low=pl.Series([one.low for one in intervals], dtype=pl.Float64),
+        high=pl.Series([one.high for one in intervals], dtype=pl.Float64),
+    )
+    return Tables(pl.DataFrame([of_run], schema=RUNS, orient="row"), cells.select(*CELLS))
