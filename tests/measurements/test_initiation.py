@@ -151,6 +151,15 @@ def test_the_handshake_is_from_its_first_to_its_last_packet() -> None:
     assert found["handshake_packets"] == 2
 
 
+def test_a_fragment_belongs_to_the_packet_before_it_that_has_the_ports() -> None:
+    old, first, *others = HANDSHAKE
+    later = packet(MS, b"H?", 400) | {"source_port": 0}
+    found = values(initiate(START_NS + 20 * MS, [old, later, first, later, later, *others])[1])
+    assert found["handshake_packets"] == 4
+    assert found["handshake_fragments"] == 3
+    assert found["handshake_bytes"] == 2 * 100 + 2 * 400
+
+
 def test_the_phases_are_since_the_command_to_the_microsecond() -> None:
     found = values(initiate(START_NS + 20 * MS, HANDSHAKE)[1])
     assert found["first_handshake_ms"] == pytest.approx(1)

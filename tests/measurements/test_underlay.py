@@ -71,6 +71,7 @@ def figures(finding: TrialFinding) -> dict[str, float]:
     [
         (OneWay(drop_size_and_above=1400), "oversize_arrived", 0, 0),
         (OneWay(drop_udp=True), "delivered_loss_ratio", 1, 1),
+        (OneWay(drop_fragments=True), "fragments_arrived", 0, 0),
         (OneWay(loss=Bursts(0.02, 0.25)), "longest_loss_run", 2, 100),
         (OneWay(jitter=Jitter(2_000_000, JitterShape.PARETO, True)), "reordered_packets", 1, 5000),
         (OneWay(rate_bps=20_000_000, codel=Codel()), "delivered_rate_bps", 19e6, 21e6),
@@ -93,6 +94,7 @@ def test_what_is_asked_is_found_and_agrees(
     [
         (OneWay(drop_size_and_above=1400), "the underlay drops long packets"),
         (OneWay(drop_udp=True), "the underlay has the requested loss"),
+        (OneWay(drop_fragments=True), "no packet is in fragments"),
         (OneWay(delay_ns=5_000_000), "the underlay has the requested delay"),
         (OneWay(rate_bps=20_000_000), "the underlay has the requested rate"),
     ],

@@ -158,6 +158,9 @@ def test_filters_are_looked_at() -> None:
     assert failures(hole, replace(found, oversize_arrived=1)) == ["the underlay drops long packets"]
     closed = delivered(lost=5000, delay_p50_ns=None, delay_min_ns=None)
     assert failures(OneWay(drop_udp=True), closed) == []
+    whole = OneWay(drop_fragments=True)
+    assert failures(whole, replace(found, fragments_arrived=0)) == []
+    assert failures(whole, replace(found, fragments_arrived=1)) != []
     assert failures(OneWay(drop_udp=True), replace(closed, lost=4999)) != []
 
 

@@ -83,6 +83,7 @@ def test_every_preset(name: str) -> None:
             OneWay(blackout=Blackout(500_000_000, 2_000_000_000)),
         ),
         ("drop_udp = true", OneWay(drop_udp=True)),
+        ("drop_fragments = true", OneWay(drop_fragments=True)),
         ("drop_size_and_above = 1400", OneWay(drop_size_and_above=1400)),
         (
             'decide = "super-packet"\noffloads = true',

@@ -44,6 +44,12 @@ def test_what_is_encrypted_is_aligned_and_holds_the_trailer(
     assert 2 <= encrypted - behind_headers < 2 + shape.alignment
 
 
+def test_a_fragment_of_an_intermediate_exchange_is_judged_behind_its_counters() -> None:
+    intermediate = [each for each in esp.IN_UDP if any(value == 43 for *_, value in each.fixed)]
+    # Header, generic header, fragment numbers, IV (RFC 7383, section 2.5); then behind a marker.
+    assert [each.noise_from for each in intermediate] == [28 + 4 + 4 + 8, 4 + 28 + 4 + 4 + 8]
+
+
 @given(st.binary(min_size=4, max_size=64))
 def test_ike_has_its_own_port_or_four_zero_bytes(payload: bytes) -> None:
     def told(protocol: int, port: int, payload: bytes) -> bool:

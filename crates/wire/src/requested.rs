@@ -59,6 +59,7 @@ pub struct Requested {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blackout: Option<RequestedBlackout>,
     pub drop_udp: bool,
+    pub drop_fragments: bool,
     /// Bytes of the IP packet: this size and above never passes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drop_size_and_above: Option<u32>,
@@ -184,6 +185,7 @@ impl Requested {
             blackout: self.blackout()?,
             filter: Filter {
                 udp: self.drop_udp,
+                fragments: self.drop_fragments,
                 size_and_above: self.drop_size_and_above,
             },
             unit: if self.per_super_packet {

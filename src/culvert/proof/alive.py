@@ -153,4 +153,11 @@ def _silences(outcome: Outcome, allowed_ns: int) -> Iterator[Check]:
 
 
 def _may_be_silent(way: OneWay) -> bool:
-    return bool(way.loss or way.blackout or way.trace or way.drop_udp or way.drop_size_and_above)
+    return bool(
+        way.loss
+        or way.blackout
+        or way.trace
+        or way.drop_udp
+        or way.drop_fragments
+        or way.drop_size_and_above
+    )

@@ -46,6 +46,7 @@ class Delivered:
     rate_bps: float | None = None
     offered_bps: float = math.inf
     oversize_arrived: int | None = None
+    fragments_arrived: int | None = None
     bursty: bool = False
 
     @property
@@ -142,6 +143,8 @@ def judge_direction(
     checks = [_loss(name, one_way, delivered)]
     if delivered.oversize_arrived is not None:
         checks.append(_swallowed(name, one_way, delivered.oversize_arrived))
+    if delivered.fragments_arrived is not None:
+        checks.append(_none(name, "in fragments", delivered.fragments_arrived))
     if one_way.drop_udp:
         return checks
     frame_bits = 8 * (delivered.packet_bytes + ETHERNET_HEADER)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from socket import IPPROTO_UDP
 
 from culvert.probe.results import RecordedPacket
 
@@ -79,6 +80,11 @@ class OuterPacket:
     destination_port: int
     length: int
     payload: bytes
+
+    @property
+    def later_fragment(self) -> bool:
+        """Whether it is a fragment behind the first, which alone has the ports."""
+        return self.protocol == IPPROTO_UDP and not self.source_port and not self.destination_port
 
 
 def largest_inner(outer_length: Callable[[int], int | None], mtu: int) -> int:

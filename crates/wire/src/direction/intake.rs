@@ -7,7 +7,7 @@ use crate::arena::FrameId;
 use crate::egress::{Parcel, wire_packet};
 use crate::failure::Failure;
 use crate::packet::cut::Cut;
-use crate::packet::layout::{Transport, is_udp, link_header_bytes};
+use crate::packet::layout::{Transport, is_fragment, is_udp, link_header_bytes};
 use crate::packet::vnet::{self, Vnet};
 use crate::schedule::{Drop, Facts, Outcome, Unit};
 
@@ -78,13 +78,15 @@ impl Direction {
             self.counters.malformed();
             return Ok(());
         };
+        let filter = self.schedule.conditions().filter;
         let udp = match cut {
             Some(cut) => cut.layout().transport == Transport::Udp,
-            None => self.schedule.conditions().filter.udp && is_udp(frame),
+            None => filter.udp && is_udp(frame),
         };
+        let fragment = cut.is_none() && filter.fragments && is_fragment(frame);
         let link_bytes = link_header_bytes(frame);
         let id = self.arena.keep(bytes, vnet, cut);
-        let result = self.decide(id, cut, frame_bytes, link_bytes, udp);
+        let result = self.decide(id, cut, frame_bytes, link_bytes, (udp, fragment));
         self.arena.release(id);
         result
     }
@@ -95,7 +97,7 @@ impl Direction {
         cut: Option<Cut>,
         frame_bytes: usize,
         link_bytes: usize,
-        udp: bool,
+        (udp, fragment): (bool, bool),
     ) -> Result<(), Errno> {
         let packets = cut.map_or(1, |cut| cut.packets());
         let of_wire =
@@ -115,6 +117,7 @@ impl Direction {
             bytes: bytes as u32,
             packet_bytes: bytes.saturating_sub(link_bytes) as u32,
             udp,
+            fragment,
         };
         if self.schedule.conditions().unit == Unit::SuperPacket {
             let whole = Parcel {

@@ -63,6 +63,17 @@ pub fn is_udp(frame: &[u8]) -> bool {
     }
 }
 
+/// Whether it is a fragment of an IP packet, the first and the last included.
+pub fn is_fragment(frame: &[u8]) -> bool {
+    match network_at(frame) {
+        Some((at, IPV4)) => word(frame, at + 6).is_some_and(|field| field & 0x3fff != 0),
+        Some((at, IPV6)) => {
+            v6_transport(frame, at).is_some_and(|(protocol, _)| protocol == FRAGMENT)
+        }
+        _ => false,
+    }
+}
+
 /// What an IP packet carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Carried {

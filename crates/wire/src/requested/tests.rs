@@ -21,7 +21,7 @@ fn everything_at_once() {
         r#"{"rate_bps": 1000000, "queue": {"bytes": 30000}, "codel": {}, "delay_ns": 1000000,
             "jitter": {"distribution": "normal", "spread_ns": 5}, "jitter_reorders": true,
             "loss": {"gilbert_elliott": {"to_bad": 0.1, "to_good": 0.5}}, "reorder": 0.1,
-            "duplicate": 0.2, "corrupt": 0.3, "blackout": {"for_ns": 5}, "drop_udp": true,
+            "duplicate": 0.2, "corrupt": 0.3, "blackout": {"for_ns": 5}, "drop_udp": true, "drop_fragments": true,
             "drop_size_and_above": 1400, "per_super_packet": true, "overhead_bytes": 24}"#,
     )
     .expect("conditions");
@@ -36,6 +36,7 @@ fn everything_at_once() {
             for_ns: 5
         })
     );
+    assert!(conditions.filter.fragments);
     assert_eq!(conditions.filter.size_and_above, Some(1400));
     assert_eq!(conditions.unit, Unit::SuperPacket);
     let Loss::GilbertElliott(model) = conditions.loss else {

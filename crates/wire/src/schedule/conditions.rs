@@ -37,6 +37,8 @@ pub struct Blackout {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Filter {
     pub udp: bool,
+    /// Fragments of IP packets, as many firewalls drop them.
+    pub fragments: bool,
     /// Bytes of the IP packet, this size and above: an MTU black hole.
     pub size_and_above: Option<u32>,
 }

@@ -77,6 +77,8 @@ pub struct Facts {
     /// Of the IP packet (or of whatever the frame carries).
     pub packet_bytes: u32,
     pub udp: bool,
+    /// Whether it is a fragment of an IP packet.
+    pub fragment: bool,
 }
 
 /// How a packet that was held ended.
@@ -289,7 +291,7 @@ impl<T: Copy> Schedule<T> {
         let too_long = filter
             .size_and_above
             .is_some_and(|size| facts.packet_bytes >= size);
-        if too_long || (filter.udp && facts.udp) {
+        if too_long || (filter.udp && facts.udp) || (filter.fragments && facts.fragment) {
             return Outcome::Dropped(Drop::Filtered);
         }
         if conditions.blackout.is_some_and(|blackout| {

@@ -94,6 +94,8 @@ class Initiation(Measurement[InitiationParameters]):
         *TIMES,
         MetricSpec("total_resolution_ms", "ms", "Interval of requests in which the tunnel came up"),
         MetricSpec("handshake_packets", "packets", "Packets of the handshake", Better.LESS),
+        MetricSpec("handshake_bytes", "bytes", "Bytes of the handshake", Better.LESS),
+        MetricSpec("handshake_fragments", "packets", "Fragments of the handshake", Better.LESS),
         MetricSpec("echo_attempts", "packets", "Echo requests until an answer", Better.LESS),
     )
     Parameters = InitiationParameters
@@ -173,7 +175,7 @@ class _Cycle:
         self.resolution_ms = max(found.first_sent_ns - before_ns, 0) / 1e6
         self.attempts = found.attempts
         phases = phases_of(vpn, captured.recorded)
-        self.packets = phases.handshake_packets
+        self.phases = phases
         realtime_ns = found.answered_realtime_ns - found.answered_ns + command_ns
         since_command = {
             "first_handshake_ms": phases.first_handshake_ns,
@@ -256,7 +258,8 @@ def _metrics(cycles: Sequence[_Cycle]) -> list[Metric]:
         for name in _common_times(cycles)
     }
     if "handshake_ms" in values:
-        values["handshake_packets"] = statistics.median(cycle.packets for cycle in cycles)
+        for name in ("handshake_packets", "handshake_bytes", "handshake_fragments"):
+            values[name] = statistics.median(getattr(cycle.phases, name) for cycle in cycles)
     values["echo_attempts"] = statistics.median(cycle.attempts for cycle in cycles)
     values["total_resolution_ms"] = statistics.median(cycle.resolution_ms for cycle in cycles)
     return measured(Initiation.metrics, values)

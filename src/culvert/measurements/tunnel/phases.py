@@ -25,13 +25,16 @@ SLACK_NS = 10_000_000
 class Phases:
     """CLOCK_REALTIME in ns at node a's end of the link; None for what was not observed.
 
-    ``handshake_packets`` counts both directions.
+    Packets, bytes and fragments of the handshake count both directions: a fragment is a packet, and
+    bytes are those of IP packets.
     """
 
     first_handshake_ns: int | None
     last_handshake_ns: int | None
     first_inner_ns: int | None
-    handshake_packets: int
+    handshake_packets: int = 0
+    handshake_bytes: int = 0
+    handshake_fragments: int = 0
 
     @property
     def handshake_ns(self) -> int | None:
@@ -47,9 +50,10 @@ def phases_of(vpn: Vpn, recorded: Iterable[RecordedPacket]) -> Phases:
     responder's first answer. Earlier packets use keys of an old tunnel. Without a handshake the
     first of that length counts."""
     if vpn.outer_flow is None:
-        return Phases(None, None, None, 0)
+        return Phases(None, None, None)
     packets = [outer_packet(packet) for packet in recorded]
-    handshakes = [packet for packet in packets if vpn.is_handshake(packet)]
+    datagrams = [datagram for datagram in _datagrams(packets) if vpn.is_handshake(datagram[0])]
+    handshakes = [packet for datagram in datagrams for packet in datagram]
     handshake = [packet.timestamp_ns for packet in handshakes]
     since_ns = min((each.timestamp_ns for each in handshakes if not each.outgoing), default=0)
     inner = [
@@ -62,7 +66,23 @@ def phases_of(vpn: Vpn, recorded: Iterable[RecordedPacket]) -> Phases:
         max(handshake, default=None),
         min(inner, default=None),
         len(handshake),
+        sum(packet.length for packet in handshakes),
+        sum(len(datagram) for datagram in datagrams if len(datagram) > 1),
     )
+
+
+def _datagrams(packets: Iterable[OuterPacket]) -> list[list[OuterPacket]]:
+    """Each packet with the fragments behind it, of the same direction: of a fragment only the first
+    shows what it belongs to."""
+    found: list[list[OuterPacket]] = []
+    latest: dict[bool, list[OuterPacket]] = {}
+    for packet in packets:
+        if packet.later_fragment and packet.outgoing in latest:
+            latest[packet.outgoing].append(packet)
+        elif not packet.later_fragment:
+            latest[packet.outgoing] = [packet]
+            found.append(latest[packet.outgoing])
+    return found
 
 
 def _carries_a_request(vpn: Vpn, packet: OuterPacket) -> bool:

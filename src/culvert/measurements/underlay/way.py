@@ -10,10 +10,11 @@
 from __future__ import annotations
 
 import math
+import secrets
 
 from culvert.measurements.streams.udp_stream import Arrivals, UdpStream, UdpTrial, udp_trial
 from culvert.metrics import MetricSpec, Weight
-from culvert.probe.results import UdpSunk
+from culvert.probe.results import EchoOnce, UdpSunk, parse
 from culvert.proof.underlay import (
     ETHERNET_HEADER,
     RATE_TOLERANCE,
@@ -72,6 +73,7 @@ LINK_METRICS = (
     MetricSpec("asked_duplicate_ratio", "1", "Share to arrive twice, as requested"),
     MetricSpec("per_super_packet", "1", "Packets in a super-packet"),
     MetricSpec("oversize_arrived", "packets", "Packets larger than the MTU"),
+    MetricSpec("fragments_arrived", "packets", "Packets that arrived in fragments"),
     MetricSpec("asked_rate_bps", "bit/s", "Rate, as requested"),
     MetricSpec("delivered_rate_bps", "bit/s", "Rate"),
     MetricSpec("asked_mtu_bytes", "bytes", "MTU of a real link, as requested"),
@@ -127,6 +129,7 @@ class Way:
             rate_bps=rate_bps,
             offered_bps=offered_bps,
             oversize_arrived=oversize,
+            fragments_arrived=self._whole_again() if self._one_way.drop_fragments else None,
         )
 
     def metrics(self) -> list[Metric]:
@@ -149,6 +152,7 @@ class Way:
             "reordered_packets": found.reordered,
             "duplicate_packets": found.duplicates,
             "oversize_arrived": found.oversize_arrived,
+            "fragments_arrived": found.fragments_arrived,
             "asked_rate_bps": self._rate_bps,
             "delivered_rate_bps": found.rate_bps,
         }
@@ -166,6 +170,25 @@ class Way:
             if (tried[-1].sent.late_p99_ns or 0) <= self._may_be_late_ns:
                 break
         return min(tried, key=lambda one: one.sent.late_p99_ns or 0)
+
+    def _whole_again(self) -> int:
+        """Pings of two fragments that are answered, out of three: none if either way drops them."""
+        timeout_ms = self._session.patience_ms(QUIET_MS)
+        probe = self._session.a if self._upward else self._session.b
+        answers = [
+            probe.call(
+                "echo_once",
+                timeout_ms / 1000 + 5,
+                to=str(self._to),
+                token=secrets.token_hex(16),
+                payload_size=self._session.link.mtu,
+                df=False,
+                timeout_ms=timeout_ms,
+                attempts=1,
+            )
+            for _ in range(3)
+        ]
+        return sum(parse(EchoOnce, answer).answered for answer in answers)
 
     @property
     def _may_be_late_ns(self) -> float:

@@ -31,7 +31,7 @@ from culvert.units import Fraction, RateBps
 
 _AS_THEY_ARE = (
     *("delay_ns", "reorder", "duplicate", "corrupt"),
-    *("drop_udp", "drop_size_and_above"),
+    *("drop_udp", "drop_fragments", "drop_size_and_above"),
 )
 
 
@@ -49,6 +49,7 @@ class DirectionTable(Table):
     corrupt: Fraction | None = None
     blackout: BlackoutTable | None = None
     drop_udp: bool | None = None
+    drop_fragments: bool | None = None
     drop_size_and_above: Annotated[int, Field(ge=1, le=65535)] | None = None
     decide: Literal["packet", "super-packet"] | None = None
 

@@ -67,6 +67,7 @@ class OneWay:
     corrupt: float = 0.0
     blackout: Blackout | None = None
     drop_udp: bool = False
+    drop_fragments: bool = False
     drop_size_and_above: int | None = None
     per_super_packet: bool = False
     """Decide about super-packets as a whole, as netem does with offloads on: an artefact for
@@ -98,6 +99,7 @@ class OneWay:
             "duplicate": self.duplicate,
             "corrupt": self.corrupt,
             "drop_udp": self.drop_udp,
+            "drop_fragments": self.drop_fragments,
             "per_super_packet": self.per_super_packet,
         }
         if rate_bps is not None:

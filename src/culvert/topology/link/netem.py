@@ -32,6 +32,7 @@ def options(one_way: OneWay, link_rate_bps: int | None) -> dict[str, Any]:
         (one_way.codel, "queue", "queue by CoDel"),
         (one_way.blackout, "blackout", "blackout"),
         (one_way.drop_udp or None, "drop_udp", "drop_udp"),
+        (one_way.drop_fragments or None, "drop_fragments", "drop_fragments"),
         (one_way.drop_size_and_above, "drop_size_and_above", "drop_size_and_above"),
     ):
         if requested is not None:

@@ -64,19 +64,22 @@ def ah_length(icv: int, inner_length: int, *, transport: bool) -> int:
 ENCRYPTED = OuterMessage(least=_SPI_SEQUENCE + 8 + 4 + 16, noise_from=_SPI_SEQUENCE + 8)
 """ESP with a cipher; its IV may be a counter of 8 bytes."""
 _IKE_SA_INIT = 34
+_IKE_INTERMEDIATE = 43
+"""RFC 9242: with the key exchanges behind the first (RFC 9370)."""
 _KEEPALIVE = OuterMessage(b"\xff", least=1, most=1)
 
 
-def _ike(marker: bytes) -> tuple[OuterMessage, OuterMessage]:
+def _ike(marker: bytes) -> tuple[OuterMessage, ...]:
     """Version 2 (RFC 7296, section 3.1): the exchange that is in clear text, and others, which are
     encrypted behind the headers and an IV."""
     start = len(marker)
     version, exchange = (start + 17, 0xFF, 0x20), start + 18
     clear = OuterMessage(marker, (version, (exchange, 0xFF, _IKE_SA_INIT)), start + 28)
-    others = OuterMessage(
-        marker, (version, (exchange, 0xF8, _IKE_SA_INIT & 0xF8)), start + 28, noise_from=start + 44
+    others = (
+        OuterMessage(marker, (version, (exchange, *which)), start + 28, noise_from=start + 44)
+        for which in ((0xF8, _IKE_SA_INIT & 0xF8), (0xFF, _IKE_INTERMEDIATE))
     )
-    return clear, others
+    return clear, *others
 
 
 IN_UDP = (ENCRYPTED, *_ike(b""), *_ike(_NON_ESP_MARKER), _KEEPALIVE)

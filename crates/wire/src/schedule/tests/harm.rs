@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::strategies::{anything, plain, traffic};
-use super::{Passage, pass};
+use super::{Passage, facts, pass};
 use crate::schedule::{
     Blackout, Capacity, Chance, Conditions, Drop, Facts, Filter, Outcome, Schedule,
 };
@@ -32,6 +32,21 @@ proptest! {
         };
         prop_assert_eq!(lost(&here), lost(&there));
     }
+
+    #[test]
+    fn a_filter_of_fragments_drops_all_of_them_and_nothing_else(
+        conditions in plain(), seed: u64, offered in traffic(),
+    ) {
+        let filter = Filter { fragments: true, ..Filter::default() };
+        let dropped = pass(Conditions { filter, ..conditions }, seed, &offered)
+            .because(Drop::Filtered);
+        let fragments: Vec<u64> = (0u64..)
+            .zip(&offered)
+            .filter(|(_, (_, bytes))| facts(*bytes).fragment)
+            .map(|(number, _)| number)
+            .collect();
+        prop_assert_eq!(dropped, fragments);
+    }
 }
 
 #[test]
@@ -50,8 +65,8 @@ fn a_blackout_begins_and_ends() {
 #[test]
 fn a_filter_sees_the_packet_and_not_the_frame() {
     let filter = Filter {
-        udp: false,
         size_and_above: Some(1400),
+        ..Filter::default()
     };
     let conditions = Conditions {
         filter,
@@ -63,6 +78,7 @@ fn a_filter_sees_the_packet_and_not_the_frame() {
             bytes: packet_bytes + 14,
             packet_bytes,
             udp: false,
+            fragment: false,
         };
         schedule.offer(0, facts, ()).first
     };

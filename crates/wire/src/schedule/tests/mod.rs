@@ -69,6 +69,7 @@ fn facts(bytes: u64) -> Facts {
         bytes: bytes as u32,
         packet_bytes: bytes as u32,
         udp: bytes.is_multiple_of(2),
+        fragment: bytes.is_multiple_of(3),
     }
 }
 

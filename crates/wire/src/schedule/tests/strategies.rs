@@ -94,7 +94,7 @@ pub(super) fn codel() -> impl Strategy<Value = Option<Codel>> {
 pub(super) fn anything() -> impl Strategy<Value = Conditions> {
     let harm = (share(), share(), share(), any::<bool>());
     let blackout = prop::option::of((0..50_000_000u64, 1..50_000_000u64));
-    let filter = (any::<bool>(), prop::option::of(1..9000u32));
+    let filter = (any::<bool>(), any::<bool>(), prop::option::of(1..9000u32));
     (
         plain(),
         capacity(),
@@ -106,7 +106,16 @@ pub(super) fn anything() -> impl Strategy<Value = Conditions> {
         filter,
     )
         .prop_map(
-            |(plain, capacity, codel, jitter, loss, harm, blackout, (udp, size_and_above))| {
+            |(
+                plain,
+                capacity,
+                codel,
+                jitter,
+                loss,
+                harm,
+                blackout,
+                (udp, fragments, size_and_above),
+            )| {
                 Conditions {
                     capacity,
                     codel,
@@ -119,6 +128,7 @@ pub(super) fn anything() -> impl Strategy<Value = Conditions> {
                     blackout: blackout.map(|(after_ns, for_ns)| Blackout { after_ns, for_ns }),
                     filter: Filter {
                         udp,
+                        fragments,
                         size_and_above,
                     },
                     ..plain
