@@ -29,7 +29,7 @@ def refused(text: str) -> StudyError:
         ("", "name", '"name" is missing', "add it"),
         (ONE_VPN, "measurement", "missing", "add it"),
         ('vpn = ["none"]\n', "line 1, vpn", "not a key", 'did you mean "vpns"?'),
-        ("zzz = 1\n", "line 1, zzz", "not a key", "known are claim, condition"),
+        ("zzz = 1\n", "line 1, zzz", "not a key", "known are build, claim, condition"),
         (ONE_VPN + "conditions = 1\n", "line 3, conditions", "not a key", "condition"),
         (ONE_VPN + '[measurement]\nkind = "udp"\n', "line 3", "must be an array", ""),
         ('name = "a b"\nvpns = ["none"]\n' + UDP, "line 1, name", "not a name", "letters"),

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from culvert.commands.words import Json, Only
+from culvert.commands.words import Alpha, Compared, Json, Only, Tolerance
 from culvert.compare.form import Form
 
 app = typer.Typer()
@@ -45,15 +45,8 @@ def compare(
             "--vpn", metavar="VPN", help="Compare two VPNs of one run; repeat for the second."
         ),
     ] = None,
-    tolerance: Annotated[
-        str, typer.Option(metavar="SHARE", help="Differences up to this size count as equal.")
-    ] = "3%",
-    alpha: Annotated[
-        str,
-        typer.Option(
-            metavar="SHARE", help="Maximum probability of any false alarm in the comparison."
-        ),
-    ] = "5%",
+    tolerance: Tolerance = "3%",
+    alpha: Alpha = "5%",
     form: Annotated[Form, typer.Option("--format", help="Output format.")] = Form.TEXT,
     file: Annotated[
         Path | None,
@@ -62,13 +55,7 @@ def compare(
         ),
     ] = None,
     only: Only = None,
-    metrics: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Metrics to compare: key (the default), all, or names separated by commas.",
-        ),
-    ] = None,
+    metrics: Compared = None,
     as_json: Json = False,
 ) -> None:
     """Compare run B with run A: faster, slower, same or cannot tell.

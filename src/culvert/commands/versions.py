@@ -9,11 +9,14 @@ from typing import Annotated
 import typer
 
 from culvert.commands.words import (
+    Alpha,
     BuildCommand,
+    Compared,
     GateStudy,
     MeasuredVpn,
     Programs,
     Source,
+    Tolerance,
 )
 from culvert.compare.form import Form
 
@@ -39,22 +42,9 @@ def versions(
     directory: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Directory of the results.")
     ] = None,
-    tolerance: Annotated[
-        str, typer.Option(metavar="SHARE", help="Differences up to this size count as equal.")
-    ] = "3%",
-    alpha: Annotated[
-        str,
-        typer.Option(
-            metavar="SHARE", help="Maximum probability of any false alarm in the comparison."
-        ),
-    ] = "5%",
-    metrics: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Metrics to compare: key (the default), all, or names separated by commas.",
-        ),
-    ] = None,
+    tolerance: Tolerance = "3%",
+    alpha: Alpha = "5%",
+    metrics: Compared = None,
     form: Annotated[Form, typer.Option("--format", help="Output format.")] = Form.TEXT,
 ) -> None:
     """Build two commits of a VPN and measure them in the same blocks.

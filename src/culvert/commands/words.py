@@ -50,6 +50,21 @@ Only = Annotated[
         help="Include only cells whose VPN, condition or measurement matches (repeatable).",
     ),
 ]
+Tolerance = Annotated[
+    str, typer.Option(metavar="SHARE", help="Differences up to this size count as equal.")
+]
+Alpha = Annotated[
+    str,
+    typer.Option(metavar="SHARE", help="Maximum probability of any false alarm in the comparison."),
+]
+Compared = Annotated[
+    str | None,
+    typer.Option(
+        "--metrics",
+        metavar="NAMES",
+        help="Metrics to compare: key (the default), all, or names separated by commas.",
+    ),
+]
 MeasuredVpn = Annotated[
     str,
     typer.Option(
