@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 import time
 from collections.abc import Callable
@@ -186,6 +187,26 @@ def test_a_program_of_credentials_that_hangs(
         os.dup2(saved, 0)
         for each in (reader, writer, saved):
             os.close(each)
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("yes", "more than 1 MiB printed"),
+        ("cat /dev/zero", "more than 1 MiB printed"),
+        ("yes >&2", "process returned"),
+        ("yes >&2 & yes; wait", "decode process output"),
+        ("head -c 2000000 /dev/urandom >&2", "codec can't decode"),
+    ],
+)
+def test_a_program_of_credentials_that_floods(
+    written: Callable[[Any], Path], script: str, why: str
+) -> None:
+    """In few megabytes of memory."""
+    program = {"apiVersion": "v1", "command": "sh", "args": ["-c", script]}
+    before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert why in refused(written(config(user={"exec": program}))).why
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib < 64 << 10
 
 
 @pytest.mark.parametrize(

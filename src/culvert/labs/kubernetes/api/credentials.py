@@ -1,7 +1,7 @@
 """Kubeconfigs, read by the official client, and the credentials that one's program gives.
 
-The client goes on without credentials if that program fails, and waits for it without an end. Only
-this module and ``streams`` import the client at once.
+The client goes on without credentials if that program fails, waits for it without an end, and keeps
+all that it prints. Only this module and ``streams`` import the client at once.
 """
 
 from __future__ import annotations
@@ -19,6 +19,15 @@ from culvert.waiting import within
 
 EXEC_S = 60.0
 """Longest time in which a program gives credentials: a user may have to log in."""
+
+_BOUNDED = """\
+exec 3>&1 4>&2
+first() { head -c 1048576; [ "$(head -c 1 | wc -c)" -eq 0 ] || echo "more than 1 MiB printed" >&4; }
+run() { "$@" 3>&- 4>&- 5>&- 6>&-; echo $? >&6; }
+code=$({ { run "$@" 2>&1 >&5 | head -c 1048576 >&4; } 5>&1 | first >&3; } 6>&1)
+exit "$code"
+"""
+"""A program that floods its output or its errors is ended by SIGPIPE."""
 
 
 def files_of(kubeconfig: Path | None) -> list[Path]:
@@ -52,6 +61,7 @@ class _Loader(KubeConfigLoader):  # type: ignore[misc]
         base = self._get_base_path(self._cluster.path)
         try:
             program = ExecProvider(self._user["exec"], base, self._cluster)
+            program.args = ["sh", "-c", _BOUNDED, "sh", *program.args]
             self._take(within(EXEC_S, program.run), base)
         except TimeoutError:
             raise _refusal(f"it did not end within {EXEC_S:g} s") from None
