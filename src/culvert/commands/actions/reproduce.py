@@ -78,8 +78,12 @@ def _run(request: Request, published: Path, *, quiet: bool) -> tuple[Path, bool]
     words += ["--out", str(directory), *request.lab]
     words += ["--scale", scale] if (scale := scale_of(run)) else []
     # A program of its own, as a run may start itself again with other privileges.
+    fresh = not Journal.exists(directory)
     code = subprocess.run(words, check=False, stdout=sys.stderr if quiet else None).returncode
-    if code not in (0, 1) or not Journal.exists(directory):
-        err.print(f"then: culvert reproduce {request.bundle} --journal {directory}", markup=False)
+    done = code in (0, 1) and fresh and Journal.exists(directory)
+    if not done:
+        if fresh and Journal.exists(directory):
+            then = f"culvert reproduce {request.bundle} --journal {directory}"
+            err.print(f"then judge it with: {then}", markup=False)
         raise typer.Exit(code or 1)
     return directory, code == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import polars as pl
 
@@ -93,10 +94,9 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
             tally = runner.run()
             if profiles is not None:
                 runner.profile(profiles, tally)
-                drawn = profiles.write(directory)
-                tally.notes.append(f"profiles: {len(drawn)} files in {directory / FOLDER}")
         journal.finish(tally.ending)
         journal.refuse_damaged()
+        _draw(profiles, directory, tally)
         rows = journal.rows()
     if tally.hosts_lost:
         tally.notes.insert(
@@ -143,6 +143,12 @@ def _profiles(request: RunRequest, plan: Plan) -> Profiles | None:
             "use the lab netns",
         )
     return Profiles(Perf(), _labels(plan))
+
+
+def _draw(profiles: Profiles | None, directory: Path, tally: Tally) -> None:
+    if profiles is not None:
+        drawn = profiles.write(directory)
+        tally.notes.append(f"profiles: {len(drawn)} files in {directory / FOLDER}")
 
 
 def _lost(tally: Tally) -> str:

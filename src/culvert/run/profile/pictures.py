@@ -60,12 +60,14 @@ class Profiles:
         """Every profile as a flame graph and as folded stacks, and the differences between the
         VPNs of a cell. Raises CulvertError, OSError."""
         made: dict[str, bytes] = {}
-        for cell, stacks in self._found.items():
+        # An idle trial has no sample of its programs.
+        found = {cell: stacks for cell, stacks in self._found.items() if stacks}
+        for cell, stacks in found.items():
             name, folded = _name(cell, cell.vpn), _text(stacks)
             made[f"{name}.folded"] = folded
             made[f"{name}.svg"] = self._picture(folded, self._title(cell, cell.vpn))
-        for one, other in _pairs(list(self._found)):
-            subtracted = difference(self._found[one], self._found[other])
+        for one, other in _pairs(list(found)):
+            subtracted = difference(found[one], found[other])
             both = f"{one.vpn} to {other.vpn}"
             title = f"{self._title(one, both)}: red is more, blue is less"
             made[f"{_name(one, one.vpn, other.vpn)}.svg"] = self._picture(subtracted, title)
@@ -78,8 +80,6 @@ class Profiles:
         return f"{who}, {self._labels.cell(cell.condition, cell.measurement, cell.parameters)}"
 
     def _picture(self, folded: bytes, title: str) -> bytes:
-        if not folded.strip():
-            raise CulvertError(title, "its profile has no sample", "make the trial longer")
         command = [self._draw, *_SHAPE, "--deterministic", "--title", title]
         return _output(command, folded)
 
