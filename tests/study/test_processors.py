@@ -53,6 +53,23 @@ def test_what_is_asked(condition: str, wanted: Processors) -> None:
     assert spec(condition).processors == wanted
 
 
+def star(condition: str, cores: list[tuple[int, ...]] = FOUR) -> LabSpec:
+    text = STUDY.format(condition=condition, kind="veth")
+    text = text.replace('"pair"', '"star"\nclients = 3')
+    return Study.parse(text, CATALOGUE).lab_spec("c", cores)
+
+
+def test_the_gateway_of_a_star_has_cores_of_its_own() -> None:
+    generators = ("c1", "c2", "c3", "core")
+    assert star("").cpus == {"gateway": (0, 1), **dict.fromkeys(generators, (2, 3))}
+    assert star("cores = 1").cpus == {"gateway": (0,), **dict.fromkeys(generators, (1, 2, 3))}
+    assert star("cores = 3").cpus == {"gateway": (0, 1, 2), **dict.fromkeys(generators, (3,))}
+    with pytest.raises(NotPossible, match="none is left for the generators"):
+        star("cores = 4")
+    with pytest.raises(NotPossible, match="1 nodes with 5 CPUs each"):
+        star("cores = 5")
+
+
 def test_cpus() -> None:
     assert spec("cores = 1").cpus == {"a": (0,), "b": (1,)}
     assert spec("cpus = { a = [3] }").cpus == {"a": (3,)}

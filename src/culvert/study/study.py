@@ -202,11 +202,10 @@ class Study:
             seed=self.seed,
             queues=queues(wanted, cores),
         ).requesting(lab.link.mtu)
-        nodes = [node.name for node in topology.nodes]
         return LabSpec(
             topology=topology,
             link=wanted.changed(link),
-            cpus=node_cpus(lab, wanted, nodes, cores),
+            cpus=node_cpus(lab, wanted, topology, cores),
             processors=wanted.processors,
             links={name: keys.changed(link) for name, keys in (wanted.links or {}).items()},
             pods=wanted.pods,

@@ -71,6 +71,12 @@ def test_links_and_cpus_of_clients_that_are_not_there_are_left_out() -> None:
     assert set(found.links) == {"gateway-core"}
 
 
+def test_more_clients_share_the_cpus_of_the_others() -> None:
+    spec = LabSpec(topology=star(2), cpus={"c1": (0,), "c2": (0,), "gateway": (1,)})
+    found = GatewayLoad.lab(spec, parameters(clients=4))
+    assert found.cpus == {**dict.fromkeys(("c1", "c2", "c3", "c4"), (0,)), "gateway": (1,)}
+
+
 def test_a_lab_without_a_gateway_is_refused() -> None:
     with pytest.raises(NotPossible, match="has no gateway"):
         GatewayLoad.lab(LabSpec(), parameters())

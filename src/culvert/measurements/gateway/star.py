@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from culvert.errors import NotPossible
 from culvert.topology import shapes
-from culvert.topology.graph import Path
+from culvert.topology.graph import Path, Role
 from culvert.topology.shapes import GATEWAY, Shape
 from culvert.topology.spec import LabSpec
 
@@ -18,4 +20,9 @@ def star_of(kind: str, spec: LabSpec, clients: int, target: str = GATEWAY) -> La
             f'the topology "{spec.topology.name}" has no gateway',
             'write topology = "star" in [lab]',
         )
-    return spec.on(shapes.star(clients, paths=[Path("c1", target)]))
+    found = spec.on(shapes.star(clients, paths=[Path("c1", target)]))
+    if found.cpus is None or "c1" not in found.cpus:
+        return found
+    # Clients that the study's own star does not have share the CPUs of those that it has.
+    more = {node.name: found.cpus["c1"] for node in found.topology.of_role(Role.CLIENT)}
+    return replace(found, cpus={**more, **found.cpus})

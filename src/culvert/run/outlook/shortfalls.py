@@ -127,9 +127,9 @@ def _key(study: Study, condition: ConditionTable, machine: Machine) -> str | Non
     """The condition's key that cannot be fulfilled; None if it is ``cpus`` of ``[lab]``."""
     if condition.router is not None and condition.router.cores is not None:
         try:
-            nodes = [node.name for node in topology_of(study.file.lab, condition).nodes]
+            topology = topology_of(study.file.lab, condition)
             others = condition.model_copy(update={"router": None})
-            node_cpus(study.file.lab, others, nodes, machine.cores)
+            node_cpus(study.file.lab, others, topology, machine.cores)
         except NotPossible:
             pass
         else:

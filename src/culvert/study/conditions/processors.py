@@ -13,10 +13,13 @@ from pydantic import Field
 from culvert.errors import NotPossible
 from culvert.study.conditions.lab import CpuList, CpusValue, LabTable, checked
 from culvert.study.table import Table
+from culvert.topology.graph import Role, Topology
 from culvert.topology.spec import Processors, Steering
 from culvert.units import Fraction
 
 _CPU = Path("/sys/devices/system/cpu")
+GENERATORS = "the generators"
+"""On a star, all nodes but the gateway."""
 
 
 def cores() -> list[tuple[int, ...]]:
@@ -101,25 +104,61 @@ def queues(keys: ProcessorKeys, cores: Sequence[tuple[int, ...]]) -> int:
 def node_cpus(
     lab: LabTable,
     keys: ProcessorKeys,
-    nodes: Sequence[str],
+    topology: Topology,
     cores: Sequence[tuple[int, ...]],
 ) -> Mapping[str, tuple[int, ...]] | None:
-    """CPUs by node; None if all nodes share all CPUs.
+    """CPUs by node; None if all nodes share all CPUs. On a star the gateway has its own, and all
+    other nodes share the others: they generate its load.
 
     ``cores`` are the machine's CPUs grouped by physical core. Raises NotPossible if there are too
     few.
     """
     requested = lab.cpus if keys.cpus is None else keys.cpus
+    parties = _parties(topology)
     found: Mapping[str, tuple[int, ...]] | None = None
     if keys.cores is not None:
-        found = own_cores(cores, nodes, keys.cores)
+        own = _beside if GENERATORS in parties else own_cores
+        found = _each_node(own(cores, list(parties), keys.cores), parties)
     elif requested == "split":
-        found = split(cores, nodes)
+        found = _each_node(split(cores, list(parties)), parties)
     elif isinstance(requested, dict):
         found = checked(requested, cores)
     if keys.router is not None and keys.router.cores is not None:
         found = _few(found, keys.router.node, keys.router.cores)
     return found
+
+
+def _parties(topology: Topology) -> dict[str, list[str]]:
+    """Nodes that share CPUs, by the name of their party."""
+    gateways = [node.name for node in topology.of_role(Role.GATEWAY)]
+    names = [node.name for node in topology.nodes]
+    if not gateways:
+        return {name: [name] for name in names}
+    others = [name for name in names if name not in gateways]
+    return {**{name: [name] for name in gateways}, GENERATORS: others}
+
+
+def _each_node(
+    found: Mapping[str, tuple[int, ...]], parties: Mapping[str, Sequence[str]]
+) -> Mapping[str, tuple[int, ...]]:
+    return {node: found[party] for party, nodes in parties.items() for node in nodes}
+
+
+def _beside(
+    cores: Sequence[tuple[int, ...]], parties: Sequence[str], count: int
+) -> Mapping[str, tuple[int, ...]]:
+    """The gateway gets ``count`` CPUs, the generators all others."""
+    gateways = [party for party in parties if party != GENERATORS]
+    found = own_cores(cores, gateways, count)
+    used = {cpu for cpus in found.values() for cpu in cpus}
+    others = tuple(sorted(cpu for core in cores for cpu in core if cpu not in used))
+    if not others:
+        raise NotPossible(
+            f"cores = {count}",
+            f"this machine has {len(used)}, and none is left for {GENERATORS}",
+            "request fewer, measure this condition on a machine with more, or on hosts",
+        )
+    return {**found, GENERATORS: others}
 
 
 def own_cores(
