@@ -53,10 +53,10 @@ def test_what_is_asked(condition: str, wanted: Processors) -> None:
     assert spec(condition).processors == wanted
 
 
-def star(condition: str, cores: list[tuple[int, ...]] = FOUR) -> LabSpec:
+def star(condition: str) -> LabSpec:
     text = STUDY.format(condition=condition, kind="veth")
     text = text.replace('"pair"', '"star"\nclients = 3')
-    return Study.parse(text, CATALOGUE).lab_spec("c", cores)
+    return Study.parse(text, CATALOGUE).lab_spec("c", FOUR)
 
 
 def test_the_gateway_of_a_star_has_cores_of_its_own() -> None:
