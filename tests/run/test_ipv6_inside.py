@@ -26,6 +26,7 @@ OTHERS = (
     "fastd/salsa2012-umac",
     "tinc/aes-256-cbc",
     "vpncloud/aes128",
+    "quincy/tls",
     "ssh/aes128-gcm",
     "ocserv/dtls",
     "wireguard/boringtun",

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import load_pem_x509_certificate
 
+from culvert.topology.ip import IpVersion
 from culvert.vpns.authoring import (
     DataCipher,
     Host,
@@ -57,7 +58,7 @@ users_file = "{folder}/users.toml"
 """
 _USERS = """\
 [users.culvert]
-address_pool = ["{inner}/32"]
+address_pool = ["{inner}/{length}"]
 {identity}
 """
 _CLIENT = """\
@@ -87,7 +88,7 @@ class Quincy(TunProgram):
         _variant("tls-hybrid", "TLS 1.3, X25519 with ML-KEM-768", "post-quantum, its default"),
         _variant("noise", "Noise IK, X25519", "with keys, without TLS"),
     )
-    role = "quincy"
+    role, ipv6_inside = "quincy", True
     program = "quincy-client"
     server_program = "quincy-server"
     device, port = "quincy0", _PORT
@@ -109,13 +110,16 @@ class Quincy(TunProgram):
             "exchange": hybrid or "standard",
             "mtu": self.lab.spec.mtu - _OVERHEAD,
         }
-        users = _USERS.format(inner=self.inner(source).ip, identity=identity)
+        address = self.traffic_address(source)  # it has one version inside
+        users = _USERS.format(inner=address, length=address.max_prefixlen, identity=identity)
         target.write("quincy/users.toml", users)
         server = _SERVER.format(
             device=self.device,
             address=underlay_address(target),
             port=self.port,
-            inner=self.inner(target),
+            inner=self.inner_ipv6(target)
+            if address.version == IpVersion.V6
+            else self.inner(target),
             folder=target.directory / "quincy",
         )
         client = _CLIENT.format(

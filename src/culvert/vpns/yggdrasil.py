@@ -43,6 +43,7 @@ def _variant(name: str, summary: str, transport: str) -> Variant:
         "cipher": "XSalsa20-Poly1305 (NaCl's box), from end to end",
         "key exchange": "X25519, from Ed25519 keys",
         "transport": f"{transport} {_PORT}",
+        "inside": "IPv6 only",
     }
     return Variant(name, summary, facts, cipher=DataCipher.OTHER if name == "tcp" else None)
 
