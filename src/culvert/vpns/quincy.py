@@ -118,7 +118,7 @@ class Quincy(TunProgram):
             address=underlay_address(target),
             port=self.port,
             inner=self.inner_ipv6(target)
-            if address.version == IpVersion.V6
+            if self.inner_version is IpVersion.V6
             else self.inner(target),
             folder=target.directory / "quincy",
         )
