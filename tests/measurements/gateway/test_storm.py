@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 from pydantic import ValidationError
 
@@ -20,9 +23,10 @@ from tests.vpns.tunnels import driver, skip_reason
 STAR = LabSpec(topology=star(2))
 
 
-def test_clients_cannot_be_connected_before_a_restart() -> None:
-    with pytest.raises(ValidationError, match="no client is connected"):
-        StormParameters.model_validate({"event": "restart", "established": "50%"})
+@pytest.mark.parametrize("event", ["restart", "cut"])
+def test_all_are_connected_before_a_restart_or_a_cut(event: str) -> None:
+    with pytest.raises(ValidationError, match="all clients are connected"):
+        StormParameters.model_validate({"event": event, "established": "50%"})
 
 
 def test_a_lab_without_a_gateway_is_refused() -> None:
@@ -68,6 +72,36 @@ def test_clients_come_back_after_the_gateway_was_restarted() -> None:
     assert value(finding, "storm_clients") == 3
     # WireGuard asks for new keys 15 s after its packets found no answer (its whitepaper, 6.5).
     assert value(finding, "all_up_s") > 1
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_clients_come_back_after_the_gateways_link_was_cut() -> None:
+    finding = of_wireguard({"clients": 3, "event": "cut", "cut": "1s", "rate": "100/s"})
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "storm_clients") == 3
+    # Its keys outlast the cut: only the packets were missing.
+    assert 0 < value(finding, "all_up_s") < 30
+
+
+class Dying(WireGuard):
+    """The gateway dies when a client connects."""
+
+    def connect(self, source: Node) -> None:
+        if source.name == "c3":
+            (program,) = self.processes[self.target.name]
+            assert program.pid is not None
+            os.kill(program.pid, signal.SIGKILL)
+        super().connect(source)
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+@pytest.mark.slow
+def test_a_gateway_that_dies_under_the_storm_is_a_failure_within_the_deadline() -> None:
+    finding = of_wireguard({"clients": 4, "deadline": "5s"}, Dying)
+    assert finding.status is Status.FAILED
+    assert "on node gateway" in finding.reason or "wireguard-go-gateway" in finding.reason
 
 
 class Failing(WireGuard):

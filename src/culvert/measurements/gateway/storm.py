@@ -1,4 +1,4 @@
-"""``session_storm``: all clients of a gateway connect at once, or again after it was restarted.
+"""``session_storm``: all clients of a gateway connect at once, or again after a restart or a cut.
 
 ::
 
@@ -22,6 +22,7 @@ from pydantic_core import PydanticCustomError
 
 from culvert.errors import VpnError
 from culvert.labs.node import Node
+from culvert.labs.router.block import LinkCut
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.gateway import proof
 from culvert.measurements.gateway.crowd import Carried, CrowdRun, Load, Seats, Talk, Transport
@@ -58,6 +59,8 @@ class Event(StrEnum):
     """They start, all at once."""
     RESTART = "restart"
     """The gateway was killed and started again; the clients run on."""
+    CUT = "cut"
+    """No packet passed the gateway's link for a time; all run on."""
 
 
 class StormParameters(BaseParameters):
@@ -66,9 +69,21 @@ class StormParameters(BaseParameters):
     clients: Annotated[int, Field(ge=1, le=MOST_NODES), Label("{} clients", {1: "one client"})] = 8
     """Clients that connect."""
     event: Annotated[
-        Event, Label("{}", {"start": "they start", "restart": "the gateway was restarted"})
+        Event,
+        Label(
+            "{}",
+            {
+                "start": "they start",
+                "restart": "the gateway was restarted",
+                "cut": "the gateway's link was cut",
+            },
+        ),
     ] = Event.START
-    """What makes them connect: their start, or a restart of the gateway."""
+    """What makes them connect: their start, a restart of the gateway, or its link that was cut."""
+    cut_s: Annotated[DurationS, Field(gt=0, le=3600), Label("for {}", unit="s")] = Field(
+        20.0, alias="cut"
+    )
+    """Time without a packet, for ``event = "cut"``."""
     established: Annotated[Fraction, Field(ge=0, lt=1), Label("{} connected before", {0.0: ""})] = (
         0.0
     )
@@ -84,8 +99,8 @@ class StormParameters(BaseParameters):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if self.established and self.event is Event.RESTART:
-            why = "after a restart of the gateway no client is connected"
+        if self.established and self.event is not Event.START:
+            why = "all clients are connected before a restart of the gateway or a cut of its link"
             raise PydanticCustomError(
                 "session_storm", "{why}", {"why": why, "remedy": "leave established out"}
             )
@@ -130,7 +145,8 @@ class SessionStorm(Measurement[StormParameters]):
 
     @classmethod
     def estimate_s(cls, parameters: StormParameters) -> float:
-        return min(2.0 + 0.05 * parameters.clients, parameters.deadline_s)
+        cut_s = parameters.cut_s if parameters.event is Event.CUT else 0.0
+        return cut_s + min(2.0 + 0.05 * parameters.clients, parameters.deadline_s)
 
     @classmethod
     def lab(cls, spec: LabSpec, parameters: StormParameters) -> LabSpec:
@@ -177,7 +193,7 @@ def _parted(
     clients: Sequence[Node], parameters: StormParameters
 ) -> tuple[Sequence[Node], Sequence[Node]]:
     """Those that are connected before, and those that start in the storm."""
-    if parameters.event is Event.RESTART:
+    if parameters.event is not Event.START:
         return clients, []
     count = round(parameters.established * len(clients))
     return clients[:count], clients[count:]
@@ -261,34 +277,44 @@ class _Storm:
         self._parameters = parameters
         self._load = Load(
             Transport.UDP,
-            2 * parameters.deadline_s + 30,
+            2 * parameters.deadline_s + parameters.cut_s + 30,
             (PACKET_BYTES,),
             rate_pps=parameters.rate,
             segmentation="none",
             early=True,
-            until_all=parameters.event is Event.RESTART,
+            until_all=parameters.event is not Event.START,
         )
 
     def run(self, storming: Sequence[Node]) -> _Found:
         session, vpn, gateway = self._session, self._session.vpn, self._gateway
-        restart = self._parameters.event is Event.RESTART
-        if restart:
-            vpn.crash(gateway)
+        event = self._parameters.event
+        cut = LinkCut(session.lab, gateway.name) if event is Event.CUT else None
         begun_ns = gateway.monotonic_ns()
-        if restart:
+        if event is Event.RESTART:
+            vpn.crash(gateway)
+            begun_ns = gateway.monotonic_ns()
             vpn.join(gateway)
         beside = proof.Beside(session, 1, marked_run(PACKET_BYTES))
         accounts = self._account()
         run = CrowdRun(session, self._seats, self._talks, self._load, session.inner, QUIET_MS)
-        run.start()
-        if not restart:
+        failed: dict[str, str] = {}
+        if cut is not None:
+            cut.begin()
+        try:
+            run.start()
+            if cut is not None:
+                time.sleep(self._parameters.cut_s)  # part of the method
+        finally:
+            if cut is not None:
+                begun_ns = gateway.monotonic_ns()
+                cut.end()
+        if event is Event.START:
             begun_ns = gateway.monotonic_ns()
-        failed = _connect(session, storming, self._parameters.deadline_s)
-        if restart:
-            trial = run.until_all(self._parameters.deadline_s)
-        else:
+            failed = _connect(session, storming, self._parameters.deadline_s)
             time.sleep(LAST_S)  # part of the method: the last one's first packet arrives
             trial = run.stop()
+        else:
+            trial = run.until_all(self._parameters.deadline_s)
         used = parse(Accounted, accounts.stop())
         leaked = proof.names_in(session, beside.end()) if vpn.outer_flow is not None else []
         if leaked:
