@@ -38,6 +38,7 @@ from bench.goals.rtt_agreement import (
     SmallRttAgreement,
 )
 from bench.goals.search_cost import SearchCost, SearchCostGso
+from bench.goals.site_scale import SiteScale
 from bench.goals.statements import STATEMENTS
 from bench.goals.tcp_agreement import TcpAgreement, TcpAgreement10, TcpAgreement1000
 from bench.goals.tcp_cpu import TcpCpu, TcpGoodput
@@ -108,6 +109,7 @@ GOALS: tuple[type[Goal], ...] = (
     ReplayInTime,
     ReportTime,
     HistoryScale,
+    SiteScale,
     AnalysisTime,
     AnalysisMemory,
     WireTcp,

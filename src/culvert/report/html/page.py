@@ -10,9 +10,11 @@ import base64
 import hashlib
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -52,23 +54,23 @@ class _Panel:
     height_px: int
 
 
-def render(data: Data, sections: Sequence[Section]) -> str:
-    """The HTML text of a run's report."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("culvert.report", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        finalize=visible_output,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["leaf"] = leaf
-    environment.filters["panels"] = _panels
-    environment.tests["tree"] = lambda value: isinstance(value, Mapping) and bool(value)
-    nats = nat_matrices(data)
-    leaks = leak_matrices(data)
-    vega, script = _safe_script(bundle()), _safe_script(_template("report.js"))
+@dataclass(frozen=True)
+class SharedFiles:
+    """Of a site, relative to the page: the drawing library, and the page with links to all."""
+
+    vega: str
+    home: str
+
+
+def render(data: Data, sections: Sequence[Section], shared: SharedFiles | None = None) -> str:
+    """The HTML text of a run's report: one file, or a page of a site."""
+    environment = templates()
+    nats, leaks = nat_matrices(data), leak_matrices(data)
+    vega = Markup("") if shared else drawing_script()
+    script = _report_script()
+    allowed = "'self'" if shared else _hash(vega)
     return environment.get_template("report.html").render(
+        shared=shared,
         data=data,
         run=data.run,
         counts=data.counts,
@@ -89,15 +91,7 @@ def render(data: Data, sections: Sequence[Section]) -> str:
         paper_tables=paper_tables(data),
         paper_tests=paper_tests(data),
         sections=sections,
-        charts={
-            "config": PAGE,
-            "panels": {
-                place.id: panel
-                for section in sections
-                for figure in section.figures
-                for place, panel in zip(_panels(figure), figure.panels, strict=True)
-            },
-        },
+        charts=chart_data(figure for section in sections for figure in section.figures),
         behaviour=behaviour_sentences(data),
         comparisons=comparison_table(data),
         instruments=instruments_table(data),
@@ -112,13 +106,13 @@ def render(data: Data, sections: Sequence[Section]) -> str:
         third_nodes=third_nodes_table(data),
         delivered=delivered_views(data),
         vpns=vpn_views(data),
-        style=Markup(_template("report.css")),  # noqa: S704  our own file
+        style=Markup(template("report.css")),  # noqa: S704  our own file
         vega=vega,
         script=script,
         policy="; ".join(
             (
                 "default-src 'none'",
-                f"script-src {_hash(vega)} {_hash(script)}",
+                f"script-src {allowed} {_hash(script)}",
                 "style-src 'unsafe-inline'",
                 "img-src data:",
                 "base-uri 'none'",
@@ -128,7 +122,49 @@ def render(data: Data, sections: Sequence[Section]) -> str:
     )
 
 
-def _panels(figure: Figure) -> list[_Panel]:
+@cache
+def templates(package: str = "culvert.report") -> jinja2.Environment:
+    """The templates of a package, and the report's."""
+    names = dict.fromkeys((package, "culvert.report"))
+    environment = jinja2.Environment(
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(name, "templates") for name in names]),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=visible_output,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["leaf"] = leaf
+    environment.filters["panels"] = panels
+    environment.tests["tree"] = lambda value: isinstance(value, Mapping) and bool(value)
+    return environment
+
+
+@cache
+def drawing_script() -> Markup:
+    """The libraries that draw charts."""
+    return _safe_script(bundle())
+
+
+@cache
+def _report_script() -> Markup:
+    return _safe_script(template("report.js"))
+
+
+def chart_data(figures: Iterable[Figure]) -> dict[str, Any]:
+    """The specifications of all panels by their element, and the theme."""
+    return {
+        "config": PAGE,
+        "panels": {
+            place.id: panel
+            for figure in figures
+            for place, panel in zip(panels(figure), figure.panels, strict=True)
+        },
+    }
+
+
+def panels(figure: Figure) -> list[_Panel]:
+    """The elements of a figure's panels."""
     return [
         # Space for title, axis and legend: the layout does not move when the chart is drawn.
         _Panel(f"{figure.name}-{index}", int(panel["height"]) + 96)
@@ -136,7 +172,8 @@ def _panels(figure: Figure) -> list[_Panel]:
     ]
 
 
-def _template(name: str) -> str:
+def template(name: str) -> str:
+    """A file of the report's templates as it is."""
     return resources.files("culvert.report").joinpath("templates", name).read_text("utf-8")
 
 

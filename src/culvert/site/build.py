@@ -1,0 +1,90 @@
+"""Builds a site: a report per run in several processes, then the pages that lead to them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from culvert.analysis.declared import compared_metrics
+from culvert.errors import UsageError
+from culvert.files.folder import run_folder
+from culvert.history.order import Order
+from culvert.history.places import Place
+from culvert.history.series import series_of
+from culvert.history.store import summaries
+from culvert.site.contributed import Refused, runs_of
+from culvert.site.entry import Entry, entry
+from culvert.site.pages import Site, pages
+
+_FEW = 4
+"""So many reports take less time than a second process takes to start."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """``page`` is the first page; ``refused`` are the runs that are not in the site."""
+
+    page: Path
+    runs: int
+    refused: tuple[Refused, ...]
+
+
+def build(given: Sequence[Path], out: Path) -> Built:
+    """Write the site of all runs and bundles at or below the paths. Raises UsageError."""
+    with tempfile.TemporaryDirectory(prefix="culvert-site-") as unpacked:
+        places, refused = runs_of(given, Path(unpacked))
+        places = [one for one in places if out.resolve() not in one.directory.resolve().parents]
+        results = list(zip(places, _entries(places, out), strict=True))
+        refused += [result for _, result in results if isinstance(result, Refused)]
+        # A run that is there twice, as a directory and as a bundle, counts once.
+        apart = {
+            (result.study, result.started_at, result.machine): (place, result)
+            for place, result in reversed(results)
+            if isinstance(result, Entry)
+        }
+        entries = [result for _, result in apart.values()]
+        found = summaries([place for place, _ in apart.values()], compared_metrics())
+        pages_of = {str(place.directory): result.page for place, result in apart.values()}
+    if not entries:
+        raise UsageError(str(given[0]), refused[0].why, "give directories with runs, or bundles")
+    entries.sort(key=lambda one: (one.started_at, one.page), reverse=True)
+    # No path of this machine is published.
+    runs = found.runs.with_columns(pl.col("run").replace(pages_of))
+    series = series_of(runs, found.cells, Order.TIME)
+    site = Site(tuple(entries), tuple(series), tuple(refused))
+    try:
+        with run_folder(out, make=True) as folder:
+            for name, content in pages(site):
+                with folder.inside(name) as (below, last):
+                    below.write(last, content)
+    except OSError as error:
+        raise UsageError(
+            str(out), f"it cannot be written: {error.strerror}", "choose another --out"
+        ) from error
+    return Built(out / "index.html", len(entries), site.refused)
+
+
+def _entries(places: Sequence[Place], out: Path) -> Iterator[Entry | Refused]:
+    write = partial(_entry, out=out)
+    numbered = list(enumerate(places, start=1))
+    workers = min(len(os.sched_getaffinity(0)), len(places) // _FEW)
+    if workers < 2:
+        yield from map(write, numbered)
+        return
+    # Polars' threads do not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        yield from pool.map(write, numbered, chunksize=_FEW)
+
+
+def _entry(numbered: tuple[int, Place], out: Path) -> Entry | Refused:
+    number, place = numbered
+    return entry(place, number, out)

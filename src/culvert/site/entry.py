@@ -1,0 +1,151 @@
+"""What a site shows of one run, beside its report. Every statement is the report's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from culvert.errors import CulvertError
+from culvert.files.folder import run_folder
+from culvert.history.machine import machine_of
+from culvert.history.places import Place
+from culvert.report.charts import figures, sections
+from culvert.report.html.page import SharedFiles, render
+from culvert.report.labels import slug
+from culvert.report.model import read
+from culvert.report.sentences import question_scale, verdict
+from culvert.report.views.claims import claims_view
+from culvert.report.views.headline import headline_views
+from culvert.site.contributed import Refused
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of a VPN: as the report's headline shows it, and for sorting in the journal's
+    unit. ``absolute`` has its unit and its interval."""
+
+    title: str
+    note: str
+    main: str
+    interval: str
+    below: str
+    badge: str
+    rank: str
+    absolute: str
+    value: float
+    unit: str
+    low: float | None
+    high: float | None
+    n: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """One VPN in one condition."""
+
+    vpn: str
+    version: str
+    condition: str
+    figures: tuple[Figure, ...]
+    verdict: str
+
+    @property
+    def family(self) -> str:
+        """The VPN without variant and options."""
+        return self.vpn.split("/", 1)[0].split("+", 1)[0]
+
+
+@dataclass(frozen=True)
+class Card:
+    """The leader of a question, and how certain that is."""
+
+    condition: str
+    title: str
+    vpn: str
+    value: str
+    standing: str
+    certain: bool
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One run. ``page`` is the path of its report in the site."""
+
+    run: str
+    study: str
+    title: str
+    machine: str
+    started_at: str
+    culvert: str
+    trials: int
+    ok: int
+    page: str
+    lines: tuple[Line, ...]
+    cards: tuple[Card, ...]
+    claims: tuple[tuple[str, str], ...]
+
+
+def entry(place: Place, number: int, out: Path) -> Entry | Refused:
+    """Write the report of a run into the site, and return what other pages show of it."""
+    try:
+        data = read(place.directory)
+    except CulvertError as error:
+        return Refused(place.directory, error.why)
+    run = data.run
+    begun = run.started_at[:16].replace(":", "").replace("-", "")
+    name = f"{slug(run.study)}-{slug(begun)}-{number:04}"
+    page = render(data, sections(figures(data)), SharedFiles("../../vega.js", "../../index.html"))
+    with run_folder(out / "run" / name, make=True) as folder:
+        folder.write("index.html", page.encode("utf-8", "replace"))
+    lines: list[Line] = []
+    cards: list[Card] = []
+    for headline, view in zip(data.headlines, headline_views(data), strict=True):
+        scales = {one.key: question_scale(headline, one) for one in headline.questions}
+        for row in view.rows:
+            found = []
+            for question, (title, note), cell in zip(
+                headline.questions, view.columns, row.cells, strict=True
+            ):
+                if cell is None:
+                    continue
+                answer = headline.answers[row.vpn, question.key].absolute
+                text = scales[question.key].with_unit_and_interval(
+                    answer.value, answer.low, answer.high
+                )
+                found.append(
+                    Figure(
+                        title,
+                        note,
+                        cell.main,
+                        cell.interval,
+                        cell.below,
+                        cell.badge,
+                        cell.rank,
+                        text,
+                        answer.value,
+                        question.unit,
+                        answer.low,
+                        answer.high,
+                        answer.n,
+                    )
+                )
+            said = "" if row.baseline else verdict(headline, row.vpn)
+            lines.append(Line(row.vpn, row.version, view.condition, tuple(found), said))
+        cards += [
+            Card(view.condition, one.title, one.vpn, one.value, one.standing, one.certain)
+            for one in view.winners
+        ]
+    return Entry(
+        run=place.name,
+        study=run.study,
+        title=run.title or run.study,
+        machine=machine_of(run),
+        started_at=run.started_at,
+        culvert=run.culvert_version,
+        trials=data.counts.total,
+        ok=data.counts.ok,
+        page=f"run/{name}/index.html",
+        lines=tuple(lines),
+        cards=tuple(cards),
+        claims=tuple((str(one.verdict), one.text) for one in claims_view(data).claims),
+    )
