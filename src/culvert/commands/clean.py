@@ -61,4 +61,10 @@ def _in_cluster(
     from culvert.labs.kubernetes.pods.lost import remove_lost
 
     api = Api.of(kubeconfig, context)
+    # Who may not look finds nothing.
+    if namespace is None:
+        api.call("the namespaces", api.core.list_namespace, limit=1)
+    else:
+        what, maps = f"the objects of namespace {namespace}", api.core.list_namespaced_config_map
+        api.call(what, maps, namespace, limit=1)
     return [("object of the cluster", name) for name in remove_lost(api, namespace, every=every)]

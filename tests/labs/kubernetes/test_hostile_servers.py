@@ -185,3 +185,12 @@ def test_commands_end_with_one_error(server: Server, kubeconfig: Path, say: Cli)
         said.refused(code, "cannot be reached: no answer within 5 s")
         assert "secret" not in said.err
     assert not out.exists()
+
+
+@pytest.mark.parametrize("where", [(), ("--namespace", "mine")])
+def test_who_may_not_look_is_not_told_that_nothing_is_left(
+    server: Server, kubeconfig: Path, say: Cli, where: tuple[str, ...]
+) -> None:
+    server.serve = answering(b'{"message": "no"}', HEAD.replace(b"200 OK", b"403 Forbidden"))
+    said = say("clean", "--kubeconfig", kubeconfig, *where)
+    said.refused(1, "ask the cluster's administrator for this right")
