@@ -6,6 +6,12 @@ from bench.goals.analysis_scale import AnalysisMemory, AnalysisTime
 from bench.goals.cluster_leaks import ClusterLeaksCaught
 from bench.goals.cluster_life import ClusterUp, PodsFirstFigure
 from bench.goals.exact_loss import ExactLoss
+from bench.goals.gateway_agreement import (
+    GatewayAgrees8,
+    GatewayAgrees32,
+    GatewayEqualsTcp,
+    GatewayEqualsUdp,
+)
 from bench.goals.history_scale import HistoryScale
 from bench.goals.hosts_50 import Hosts50
 from bench.goals.hosts_first_packet import HostsFirstPacket
@@ -71,6 +77,10 @@ GOALS: tuple[type[Goal], ...] = (
     Variants,
     RootlessEqualsRoot,
     HostsRatio,
+    GatewayEqualsTcp,
+    GatewayEqualsUdp,
+    GatewayAgrees8,
+    GatewayAgrees32,
     Hosts50,
     HostsFirstPacket,
     MachineCpu,

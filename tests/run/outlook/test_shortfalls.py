@@ -122,6 +122,15 @@ def test_the_largest_number_of_clients_that_fits_is_stated() -> None:
     assert found.remedy == "use at most 60 members, or a machine with more memory"
 
 
+def test_the_largest_number_of_clients_that_the_open_files_permit_is_stated() -> None:
+    study = Study.parse(MANY_CLIENTS, installed_catalogue())
+    (found,) = shortfalls(study, Machine([(0,)], descriptors=1024))
+    assert (found.cells, found.what) == (2, 'topology "star" with 501 members')
+    assert "502 nodes take about 3268 open files, 1024 are permitted" in found.why
+    assert found.remedy == "raise the limit (ulimit -Hn 3268), or use at most 127 members"
+    assert not shortfalls(study, Machine([(0,)], descriptors=3268))
+
+
 def test_a_measurement_that_needs_another_topology_is_named() -> None:
     study = Study.parse(MANY_CLIENTS.replace("star", "pair"), installed_catalogue())
     (found,) = shortfalls(study, Machine([(0,)]))

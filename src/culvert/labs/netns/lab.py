@@ -14,6 +14,7 @@ from culvert.errors import LabError, NotPossible, UsageError
 from culvert.labs.base import Lab
 from culvert.labs.cpu import aes, affinity
 from culvert.labs.cpu.interrupts import deferred
+from culvert.labs.descriptors import permit
 from culvert.labs.host import Host
 from culvert.labs.link import veth
 from culvert.labs.link.netem import connect as netem
@@ -158,6 +159,7 @@ class NetnsLab(Lab):
     def open(self) -> None:
         """Create nodes and links; after an error, or Ctrl-C, nothing remains."""
         _require_root()
+        permit(len(self._nodes))
         try:
             with deferred():
                 self._claim = claim(self.run_id)

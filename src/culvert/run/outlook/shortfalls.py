@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -9,6 +10,7 @@ from typing import Any
 
 from culvert.errors import NotPossible
 from culvert.labs import guest
+from culvert.labs.descriptors import descriptors_of, nodes_within
 from culvert.machine.record.memory import read_memory
 from culvert.machine.tree import Tree
 from culvert.plan.plan import Cell, Plan
@@ -34,11 +36,14 @@ class Machine:
     cores: Sequence[tuple[int, ...]]
     memory_bytes: int | None = None
     """Available memory; None if unknown."""
+    descriptors: int | None = None
+    """The most open files of this process; None if unknown."""
 
     @classmethod
     def here(cls) -> Machine:
         """This machine, or the guest that this process runs in."""
-        return cls(guest.processors(cores()), read_memory(Tree()).available_bytes)
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        return cls(guest.processors(cores()), read_memory(Tree()).available_bytes, most)
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,9 @@ def shortfalls(study: Study, machine: Machine, plan: Plan | None = None) -> list
         if cell in plan.absent:
             continue
         try:
-            _require_memory(_lab(study, cell, machine).topology, machine)
+            topology = _lab(study, cell, machine).topology
+            _require_memory(topology, machine)
+            _require_descriptors(topology, machine)
         except NotPossible as error:
             line = _line(study, cell.condition, machine)
             found.setdefault((line, error.what, error.why, error.remedy), []).append(cell)
@@ -109,6 +116,18 @@ def _require_memory(topology: Topology, machine: Machine) -> None:
             f"{nodes} nodes with a VPN on each member take about {wanted >> 20} MB, "
             f"{machine.memory_bytes >> 20} MB are available",
             f"use at most {max(most, 0)} members, or a machine with more memory",
+        )
+
+
+def _require_descriptors(topology: Topology, machine: Machine) -> None:
+    wanted = descriptors_of(len(topology.nodes))
+    if machine.descriptors is not None and wanted > machine.descriptors:
+        most = nodes_within(machine.descriptors) - len(topology.nodes) + len(topology.members)
+        raise NotPossible(
+            f'topology "{topology.name}" with {len(topology.members)} members',
+            f"{len(topology.nodes)} nodes take about {wanted} open files, {machine.descriptors} "
+            "are permitted",
+            f"raise the limit (ulimit -Hn {wanted}), or use at most {max(most, 0)} members",
         )
 
 

@@ -1,0 +1,27 @@
+"""The limit of open files follows the lab."""
+
+from __future__ import annotations
+
+import resource
+
+import pytest
+
+from culvert.labs.descriptors import descriptors_of, nodes_within, permit
+
+
+def test_the_most_nodes_are_those_whose_files_fit() -> None:
+    assert nodes_within(descriptors_of(1001)) == 1001
+    assert nodes_within(descriptors_of(1001) - 1) == 1000
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "after"), [(1024, 1 << 20, 6262), (8192, 1 << 20, 8192), (1024, 4096, 4096)]
+)
+def test_the_limit_is_raised_as_far_as_needed_and_permitted(
+    monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, after: int
+) -> None:
+    limits = [soft, hard]
+    monkeypatch.setattr(resource, "getrlimit", lambda _: tuple(limits))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, given: limits.__setitem__(0, given[0]))
+    permit(1001)
+    assert limits == [after, hard]
