@@ -56,6 +56,7 @@ def test_another_vpns_trial_is_proved(word: str) -> None:
 @pytest.mark.parametrize("word", ["nebula/aes", "headscale/direct"])
 def test_a_meshs_trial_is_proved(word: str) -> None:
     proved(word, "udp", MESH)
+    proved(word, "initiation", MESH)
 
 
 def test_sizes_are_those_of_ipv4_with_the_same_payload() -> None:

@@ -18,6 +18,7 @@ from culvert.labs.capability import Capability
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.topology.graph import Path, Role
+from culvert.topology.ip import IpVersion
 from culvert.vpns.facts import wait_for_ping
 from culvert.vpns.tundevice import TunDevice
 from culvert.vpns.variant import DIRECT, Route, Variant
@@ -127,6 +128,7 @@ class AssigningMeshVpn(MeshVpn):
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
         self.addresses: dict[str, IPv4Interface] = {}
+        self.addresses_ipv6: dict[str, IPv6Interface] = {}
 
     def inner(self, node: Node) -> IPv4Interface:
         """The address that it got; raises VpnError before it joins."""
@@ -135,6 +137,24 @@ class AssigningMeshVpn(MeshVpn):
             raise VpnError(where, "it has no address before it joins", "see why it did not join")
         return self.addresses[node.name]
 
+    def join(self, member: Node) -> None:
+        """Start it, and note the IPv6 address that measurements need while it does not run."""
+        super().join(member)
+        if self.inner_version is IpVersion.V6:
+            self.inner_ipv6(member)
+
     def inner_ipv6(self, node: Node) -> IPv6Interface | None:
-        """That of its device, if members have IPv6."""
-        return self.assigned_ipv6(node)
+        """The one that its device got; raises VpnError if it got none in time."""
+        if not self.lab.spec.members_have_ipv6:
+            return None
+
+        def its() -> IPv6Interface | None:
+            link = node.link(self.device)
+            addresses = link.addresses if link is not None else ()
+            return next((each for each in addresses if isinstance(each, IPv6Interface)), None)
+
+        if node.name not in self.addresses_ipv6:
+            what = f"{self.device} on node {node.name} had an IPv6 address"
+            process = next(iter(self.processes[node.name]), None)
+            self.addresses_ipv6[node.name] = self.await_fact(its, process, what)
+        return self.addresses_ipv6[node.name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from ipaddress import IPv4Network, IPv6Interface
+from ipaddress import IPv4Network
 from socket import IPPROTO_UDP
 from typing import ClassVar, Self
 
@@ -123,20 +123,6 @@ class TunDevice(Vpn):
         """All the node's addresses inside the VPN."""
         ipv6 = self.inner_ipv6(node)
         return [self.inner(node), *([] if ipv6 is None else [ipv6])]
-
-    def assigned_ipv6(self, node: Node) -> IPv6Interface | None:
-        """``inner_ipv6()`` of a VPN that gives a node's device its address itself; raises VpnError
-        if it has none in time."""
-        if not self.lab.spec.members_have_ipv6 and self.inner_version is IpVersion.V4:
-            return None
-
-        def its() -> IPv6Interface | None:
-            link = node.link(self.device)
-            addresses = link.addresses if link is not None else ()
-            return next((each for each in addresses if isinstance(each, IPv6Interface)), None)
-
-        what = f"{self.device} on node {node.name} had an IPv6 address"
-        return self.await_fact(its, next(iter(self.processes[node.name]), None), what)
 
     @property
     def inner_mtu(self) -> int:
