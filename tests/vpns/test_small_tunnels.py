@@ -11,6 +11,7 @@ from culvert.vpns import registry
 from culvert.vpns.base import Vpn
 from culvert.vpns.outer import OuterPacket
 from culvert.vpns.yggdrasil import address_of
+from tests.here import HERE
 
 
 def driver(text: str) -> Vpn:
@@ -68,6 +69,18 @@ def test_an_address_of_yggdrasil_follows_from_the_key() -> None:
     key = bytes.fromhex("00" * 1 + "1f" + "00" * 30)
     # 11 zeros, then the inverted bits behind the first one: 0000, and ones
     assert str(address_of(key)) == "20b:fff:ffff:ffff:ffff:ffff:ffff:ffff/7"
+
+
+def test_all_of_rosenpass_is_a_handshake_and_of_the_tunnels_flow() -> None:
+    vpn = driver("wireguard/go+rosenpass")
+    hello = OuterPacket(0, True, IPPROTO_UDP, 40000, 9999, 1200, b"\x81\0\0\0")
+    assert vpn.is_handshake(hello)
+    assert not driver("wireguard/go").is_handshake(hello)
+
+
+def test_two_sources_of_a_pre_shared_key_are_refused() -> None:
+    both = [lack.what for lack in driver("wireguard/go+psk+rosenpass").missing(HERE)]
+    assert "two pre-shared keys" in both
 
 
 def test_tinc_negotiates_over_tcp_and_sends_data_over_udp() -> None:

@@ -5,12 +5,15 @@ In user space it has a tun device, in the kernel a device of its own kind.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from culvert.vpns.authoring import (
     DataPath,
     Host,
     Lab,
     Missing,
     Node,
+    OuterFlow,
     OuterMessage,
     OuterPacket,
     Path,
@@ -25,7 +28,8 @@ from culvert.vpns.wireguard.control import Control
 from culvert.vpns.wireguard.device import CAPABILITIES, CURRENT, KernelDevice, ProgramDevice
 from culvert.vpns.wireguard.keys import Keys
 from culvert.vpns.wireguard.peers import Peers
-from culvert.vpns.wireguard.variants import KERNEL, MARK, NO_OFFLOADS, PROGRAMS, PSK
+from culvert.vpns.wireguard.rosenpass import Rosenpass
+from culvert.vpns.wireguard.variants import KERNEL, MARK, NO_OFFLOADS, PROGRAMS, PSK, ROSENPASS
 
 
 class WireGuard(Peers):
@@ -57,20 +61,15 @@ class WireGuard(Peers):
             self._wireguard = PROGRAMS.get(variant.name, CURRENT)
             self._implementation = ProgramDevice(self, self._wireguard)
         self._forwarding = Forwarding()
+        self._rosenpass = Rosenpass(self) if ROSENPASS in options else None
 
     # -- requirements ------------------------------------------------------------------------------
 
     def missing(self, host: Host) -> list[Missing]:
         """What the device needs, and what its options need."""
         missing = self._implementation.missing(host)
-        if NO_OFFLOADS not in self.chosen:
-            return missing
-        if not self._wireguard.offloads:
-            what = "segmentation offload (this version has none)"
-            missing.append(Missing(what, f"leave +{NO_OFFLOADS} out"))
-        if host.find("ethtool") is None:
-            missing.append(Missing.to_install("ethtool", self.id))
-        return missing
+        missing += known.missing_for(self.chosen, self._wireguard, host, self.id)
+        return missing + (self._rosenpass.missing(host) if self._rosenpass else [])
 
     def version(self, host: Host) -> str:
         """Of the program, or of the kernel."""
@@ -91,6 +90,8 @@ class WireGuard(Peers):
         for name in names:
             node = self.lab.nodes[name]
             node.write("wireguard/private.key", self._keys.text(name), secret=True)
+        if self._rosenpass:
+            self._rosenpass.configure(*self.sources, self.target)
         kill_switch.load(self, self.sources, self.device, default_route.OWN)
 
     def join(self, member: Node) -> None:
@@ -100,13 +101,17 @@ class WireGuard(Peers):
     def listen(self, target: Node) -> None:
         """Start it; ready when its socket is bound to the port."""
         process = self._implementation.create(target)
-        peers = [pair for peer in self.peers(target) for pair in self._as_peer(peer)]
+        known_keys = self._rosenpass is None or self._keys.shared
+        known_peers = self.peers(target) if known_keys else ()
+        peers = [pair for peer in known_peers for pair in self._as_peer(peer)]
         self.set_up_device(target)  # first: GotaTun ends when it reads from a device that is down
         port = [("listen_port", str(self.port))] if self._wireguard.keeps_port else []
         self.control.configure(target, [self._keys.private(target.name), *port, *peers])
         if self.is_hub:
             self._forwarding.enable(target, self.device)
         self._listen_at_port(target, process)
+        if self._rosenpass:
+            self._rosenpass.start(target, target)
 
     def connect(self, source: Node) -> None:
         """Connect it to the responder."""
@@ -129,6 +134,10 @@ class WireGuard(Peers):
             own = [self._keys.private(source.name)]
             own += [("fwmark", str(MARK))] if self._leads else []
             self.set_up_device(source)
+            if self._rosenpass:
+                shared = self._rosenpass.exchange(source, target)
+                self._keys = replace(self._keys, shared=shared)
+                self._forget(source, target)
             self.control.configure(source, [*own, *self._with_endpoint(target)])
             if self._leads:
                 default_route.lead(source, self.device)
@@ -152,32 +161,6 @@ class WireGuard(Peers):
         super()._stop_processes(node, grace_s=grace_s)
         self._implementation.remove(node)
 
-    # -- events ------------------------------------------------------------------------------------
-
-    def leave(self, node: Node) -> None:
-        """Stop it; the target forgets a source that leaves.
-
-        Otherwise it would refuse a handshake within 20 ms of the last one (a guard against floods
-        and replays), and the next connect() would take five seconds.
-        """
-        super().leave(node)
-        if self._leads:
-            default_route.clear(node)
-        for target in self.targets_of(node):
-            if target.link(self.device) is not None:
-                self._forget(node, target)
-
-    def crash(self, node: Node) -> None:
-        """The other end keeps its keys, and the target its guard against handshakes in quick
-        succession: returns when the guard accepts the next one. In the kernel there is no process,
-        so the interface is removed."""
-        if self.data_path is DataPath.KERNEL:
-            self._stop_processes(node)
-        else:
-            super().crash(node)
-        for target in self.targets_of(node):
-            self._await_permission(node, target)
-
     # -- what the proof needs ----------------------------------------------------------------------
 
     @property
@@ -189,6 +172,11 @@ class WireGuard(Peers):
         return wire.messages(self.inner_mtu, self._wireguard.padding)
 
     @property
+    def outer_flow(self) -> OuterFlow | None:
+        flow = super().outer_flow
+        return replace(flow, also=(self._rosenpass.flow,)) if flow and self._rosenpass else flow
+
+    @property
     def inner_mtu(self) -> int:
         """As wg-quick's, which reserves room for the outer headers of IPv6."""
         return self.lab.spec.mtu - known.UNDERLAY_ROOM
@@ -197,4 +185,6 @@ class WireGuard(Peers):
         return wire.outer_length(inner_length, self.inner_mtu, self._wireguard.padding)
 
     def is_handshake(self, packet: OuterPacket) -> bool:
+        if self._rosenpass and self._rosenpass.flow.has(packet):
+            return True
         return wire.is_handshake(packet)

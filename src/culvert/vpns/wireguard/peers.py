@@ -10,6 +10,7 @@ from typing import Final
 from culvert.topology.shapes import Shape
 from culvert.vpns.authoring import (
     DIRECT,
+    DataPath,
     Node,
     Path,
     Process,
@@ -22,6 +23,7 @@ from culvert.vpns.authoring import (
     underlay_address,
     wait_for_ping,
 )
+from culvert.vpns.wireguard import default_route
 from culvert.vpns.wireguard.control import Control
 from culvert.vpns.wireguard.device import CURRENT
 from culvert.vpns.wireguard.keys import Keys
@@ -200,6 +202,30 @@ class Peers(TunDevice, TunnelVpn):
             what=f"a new handshake with node {peer.name} was allowed",
             deadline_s=guard_ns / 1e9 + 1.0,
         )
+
+    def leave(self, node: Node) -> None:
+        """Stop it; the target forgets a source that leaves.
+
+        Otherwise it would refuse a handshake within 20 ms of the last one (a guard against floods
+        and replays), and the next connect() would take five seconds.
+        """
+        super().leave(node)
+        if self._leads:
+            default_route.clear(node)
+        for target in self.targets_of(node):
+            if target.link(self.device) is not None:
+                self._forget(node, target)
+
+    def crash(self, node: Node) -> None:
+        """The other end keeps its keys, and the target its guard against handshakes in quick
+        succession: returns when the guard accepts the next one. In the kernel there is no process,
+        so the interface is removed."""
+        if self.data_path is DataPath.KERNEL:
+            self._stop_processes(node)
+        else:
+            super().crash(node)
+        for target in self.targets_of(node):
+            self._await_permission(node, target)
 
     def drop(self, path: Path) -> None:
         """Remove the peer, and with it all keys, at both ends."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from culvert.vpns.authoring import DataCipher, Variant
+from culvert.vpns.authoring import DataCipher, Host, Missing, Variant
 from culvert.vpns.parts import kill_switch
 from culvert.vpns.wireguard.device import BORINGTUN, DISTRIBUTIONS, GOTATUN, Program
 
@@ -15,6 +15,7 @@ PORT: Final = 51820
 KERNEL: Final = "kernel"
 NO_OFFLOADS: Final = "nogso"
 PSK: Final = "psk"
+ROSENPASS: Final = "rosenpass"
 MARK: Final = PORT
 """Of its own packets, and the number of the routing table of a full tunnel, as with wg-quick."""
 UNDERLAY_ROOM = 80
@@ -53,6 +54,7 @@ PROGRAMS: dict[str, Program] = {
 OPTIONS: Mapping[str, str] = {
     NO_OFFLOADS: "without segmentation offload: no super-packets in or out of the tunnel",
     PSK: "a pre-shared key in addition to the key pairs",
+    ROSENPASS: "a pre-shared key that Rosenpass exchanges, with post-quantum algorithms",
     kill_switch.OPTION: kill_switch.HELP,
 }
 
@@ -64,4 +66,19 @@ def chosen(variant: Variant, options: frozenset[str]) -> Variant:
         facts["segmentation offload"] = f"off ({DEVICE})"
     if PSK in options:
         facts["pre-shared key"] = "yes"
+    if ROSENPASS in options:
+        facts["pre-shared key"] = "by Rosenpass (Classic McEliece 460896, Kyber-512)"
     return replace(variant, facts=facts)
+
+
+def missing_for(options: frozenset[str], program: Program, host: Host, vpn: str) -> list[Missing]:
+    """What the options need."""
+    missing = []
+    if PSK in options and ROSENPASS in options:
+        missing.append(Missing("two pre-shared keys", f"leave +{PSK} or +{ROSENPASS} out"))
+    if NO_OFFLOADS in options and not program.offloads:
+        what = "segmentation offload (this version has none)"
+        missing.append(Missing(what, f"leave +{NO_OFFLOADS} out"))
+    if NO_OFFLOADS in options and host.find("ethtool") is None:
+        missing.append(Missing.to_install("ethtool", vpn))
+    return missing
