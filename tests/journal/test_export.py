@@ -131,7 +131,9 @@ def test_a_terminal_is_not_controlled(
         assert not {"\x1b", "\u202e", "\x07"} & set(shown)
 
 
-@pytest.mark.parametrize("text", ["=1+1", "@SUM(A1)", "+1", "-1", "\t=1", "\r=1"])
+@pytest.mark.parametrize(
+    "text", ["=1+1", "@SUM(A1)", "+1", "-1", "\t=1", "\r=1", "\n=1", "\uff1d1", "\uff20A"]
+)
 def test_a_spreadsheet_runs_nothing(rows: pl.DataFrame, tmp_path: Path, text: str) -> None:
     export(rows.with_columns(vpn=pl.lit(text)), Format.CSV, tmp_path / "x.csv")
     back = pl.read_csv(tmp_path / "x.csv", schema=rows.schema)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-_FORMULA = r"^[=+\-@\t\r]"
+_FORMULA = r"^[=+\-@\t\r\n\x{FF0B}\x{FF0D}\x{FF1D}\x{FF20}]"
+"""Also the wide forms, which some spreadsheets take for the narrow ones."""
 
 
 def without_formulas(table: pl.DataFrame) -> pl.DataFrame:
