@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from culvert.errors import UsageError
+from culvert.errors import NotPossible, UsageError
 from culvert.labs.kind import Elsewhere, LabKind, OfPods, OnThisMachine
 from culvert.labs.registry import DEFAULT
 from culvert.plan.plan import Plan
@@ -34,7 +34,11 @@ class RunRequest:
     profile: bool = False
 
     def prepared(self) -> tuple[Study, Plan, Catalogue]:
-        """The study and the plan of its cells; raises UsageError if they cannot be run."""
+        """The study and the plan of its cells; raises UsageError if they cannot be run, and
+        NotPossible for a profile of nodes with kernels of their own."""
+        if self.profile and not isinstance(self.lab, OnThisMachine):
+            why = f"the nodes of the lab {self.lab.name} have other kernels"
+            raise NotPossible("--profile", why, "use the lab netns")
         catalogue = installed_catalogue()
         study = Study.load(self.study, catalogue, scale=self.scale)
         pods = isinstance(self.lab, OfPods)

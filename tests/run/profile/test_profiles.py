@@ -101,6 +101,11 @@ def test_without_the_programs_there_is_the_remedy(
     assert (found.value.what, found.value.remedy) == ("perf", "apt-get install linux-perf")
 
 
+def test_a_lab_with_kernels_of_its_own_is_refused(say: Cli) -> None:
+    refused = say("run", "quick", "--lab", "vm", "--profile")
+    refused.refused(3, "--profile", "the nodes of the lab vm have other kernels")
+
+
 def test_pictures_beside_a_journal_are_found_differences_first(tmp_path: Path) -> None:
     assert profiles(tmp_path) == ()
     (tmp_path / "profiles").mkdir()

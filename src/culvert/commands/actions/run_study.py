@@ -17,7 +17,6 @@ from culvert.install.log import latest_installs
 from culvert.journal.journal import Journal
 from culvert.journal.record import RunHead
 from culvert.labs import guest
-from culvert.labs.kind import InNamespaces
 from culvert.labs.kubernetes.api.client import Unreachable
 from culvert.labs.kubernetes.kind import Kubernetes
 from culvert.machine import record as environment
@@ -134,15 +133,7 @@ def _resumable(resume: str) -> Iterator[None]:
 
 def _profiles(request: RunRequest, plan: Plan) -> Profiles | None:
     """Raises NotPossible before anything is measured."""
-    if not request.profile:
-        return None
-    if not isinstance(request.lab, InNamespaces):
-        raise NotPossible(
-            "--profile",
-            f"the nodes of the lab {request.lab.name} have other kernels",
-            "use the lab netns",
-        )
-    return Profiles(Perf(), _labels(plan))
+    return Profiles(Perf(), _labels(plan)) if request.profile else None
 
 
 def _draw(profiles: Profiles | None, directory: Path, tally: Tally) -> None:
