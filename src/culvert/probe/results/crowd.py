@@ -6,7 +6,7 @@ from typing import Literal
 
 from culvert.probe.results.base import Result
 from culvert.probe.results.tcp import BytesInterval
-from culvert.probe.results.udp import OneWayDelay
+from culvert.probe.results.udp import OneWayDelay, Sunk
 
 
 class MemberSent(Result):
@@ -38,29 +38,12 @@ class CrowdSent(Result):
     members: list[MemberSent]
 
 
-class MemberSunk(Result):
+class MemberSunk(Sunk):
     """What one client's sink received. ``counted_bytes`` are those of the requested time."""
 
     packets: int = 0
     bytes: int = 0
     counted_bytes: int = 0
-    duplicates: int = 0
-    duplicate_bytes: int = 0
-    reordered: int = 0
-    corrupt: int = 0
-    first_ns: int | None = None
-    last_ns: int | None = None
-    socket_drops: int | None = None
-
-    @property
-    def unique(self) -> int:
-        """Packets, duplicates counted once."""
-        return self.packets - self.duplicates
-
-    @property
-    def unique_bytes(self) -> int:
-        """Their payload."""
-        return self.bytes - self.duplicate_bytes
 
 
 class CrowdSunk(Result):

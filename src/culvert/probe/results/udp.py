@@ -91,29 +91,19 @@ class UdpInterval(Result):
     transit_max_ns: int | None = None
 
 
-class UdpSunk(Result):
-    """Result of ``udp_sink``; bytes are UDP payload."""
+class Sunk(Result):
+    """What a sink received; bytes are UDP payload."""
 
     packets: int
     bytes: int
     first_ns: int | None = None
     last_ns: int | None = None
-    max_sequence: int | None = None
-    """The highest number that arrived; the first packet has 0."""
     duplicates: int = 0
     duplicate_bytes: int = 0
     reordered: int = 0
     corrupt: int = 0
     socket_drops: int | None = None
     """None if the kernel does not report it."""
-    one_way: OneWayDelay | None = None
-    pdv: DelayVariation | None = None
-    jitter_ns: float | None = None
-    """Jitter by RFC 3550, after the last packet."""
-    ipdv: InterPacketVariation | None = None
-    loss_runs: LossRuns = LossRuns()
-    reordering: Reordering = Reordering()
-    intervals: list[UdpInterval] = []
 
     @property
     def unique(self) -> int:
@@ -124,3 +114,18 @@ class UdpSunk(Result):
     def unique_bytes(self) -> int:
         """Their payload."""
         return self.bytes - self.duplicate_bytes
+
+
+class UdpSunk(Sunk):
+    """Result of ``udp_sink``."""
+
+    max_sequence: int | None = None
+    """The highest number that arrived; the first packet has 0."""
+    one_way: OneWayDelay | None = None
+    pdv: DelayVariation | None = None
+    jitter_ns: float | None = None
+    """Jitter by RFC 3550, after the last packet."""
+    ipdv: InterPacketVariation | None = None
+    loss_runs: LossRuns = LossRuns()
+    reordering: Reordering = Reordering()
+    intervals: list[UdpInterval] = []
