@@ -13,13 +13,11 @@ from pathlib import Path
 
 import polars as pl
 
-from culvert.analysis.declared import compared_metrics
 from culvert.errors import UsageError
 from culvert.files.folder import run_folder
 from culvert.history.order import Order
 from culvert.history.places import Place
 from culvert.history.series import series_of
-from culvert.history.store import summaries
 from culvert.site.contributed import Refused, runs_of
 from culvert.site.entry import Entry, entry
 from culvert.site.pages import Site, pages
@@ -42,23 +40,21 @@ def build(given: Sequence[Path], out: Path) -> Built:
     with tempfile.TemporaryDirectory(prefix="culvert-site-") as unpacked:
         places, refused = runs_of(given, Path(unpacked))
         places = [one for one in places if out.resolve() not in one.directory.resolve().parents]
-        results = list(zip(places, _entries(places, out), strict=True))
-        refused += [result for _, result in results if isinstance(result, Refused)]
-        # A run that is there twice, as a directory and as a bundle, counts once.
-        apart = {
-            (result.study, result.started_at, result.machine): (place, result)
-            for place, result in reversed(results)
-            if isinstance(result, Entry)
-        }
-        entries = [result for _, result in apart.values()]
-        found = summaries([place for place, _ in apart.values()], compared_metrics())
-        pages_of = {str(place.directory): result.page for place, result in apart.values()}
+        results = list(_entries(places, out))
+    refused += [result for result in results if isinstance(result, Refused)]
+    # A run that is there twice, as a directory and as a bundle, counts once.
+    apart = {
+        (result.study, result.started_at, result.machine): result
+        for result in reversed(results)
+        if isinstance(result, Entry)
+    }
+    entries = list(apart.values())
     if not entries:
         raise UsageError(str(given[0]), refused[0].why, "give directories with runs, or bundles")
     entries.sort(key=lambda one: (one.started_at, one.page), reverse=True)
-    # No path of this machine is published.
-    runs = found.runs.with_columns(pl.col("run").replace(pages_of))
-    series = series_of(runs, found.cells, Order.TIME)
+    runs = pl.concat(one.tables.runs for one in entries)
+    cells = pl.concat(one.tables.cells for one in entries)
+    series = series_of(runs, cells, Order.TIME)
     site = Site(tuple(entries), tuple(series), tuple(refused))
     try:
         with run_folder(out, make=True) as folder:

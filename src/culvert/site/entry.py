@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
+
+from culvert.analysis.declared import compared_metrics
 from culvert.errors import CulvertError
 from culvert.files.folder import run_folder
 from culvert.history.machine import machine_of
 from culvert.history.places import Place
+from culvert.history.store import Tables, summarised
 from culvert.report.charts import figures, sections
 from culvert.report.html.page import SharedFiles, render
 from culvert.report.labels import slug
@@ -71,7 +75,6 @@ class Card:
 class Entry:
     """One run. ``page`` is the path of its report in the site."""
 
-    run: str
     study: str
     title: str
     machine: str
@@ -83,6 +86,8 @@ class Entry:
     lines: tuple[Line, ...]
     cards: tuple[Card, ...]
     claims: tuple[tuple[str, str], ...]
+    tables: Tables
+    """For the series of all runs."""
 
 
 def entry(place: Place, number: int, out: Path) -> Entry | Refused:
@@ -135,8 +140,9 @@ def entry(place: Place, number: int, out: Path) -> Entry | Refused:
             Card(view.condition, one.title, one.vpn, one.value, one.standing, one.certain)
             for one in view.winners
         ]
+    tables = summarised(place, run, data.rows)
+    compared = pl.col("metric").is_in(compared_metrics())
     return Entry(
-        run=place.name,
         study=run.study,
         title=run.title or run.study,
         machine=machine_of(run),
@@ -148,4 +154,9 @@ def entry(place: Place, number: int, out: Path) -> Entry | Refused:
         lines=tuple(lines),
         cards=tuple(cards),
         claims=tuple((str(one.verdict), one.text) for one in claims_view(data).claims),
+        # No path of this machine is published.
+        tables=Tables(
+            tables.runs.with_columns(run=pl.lit(f"run/{name}/index.html")),
+            tables.cells.filter(compared),
+        ),
     )

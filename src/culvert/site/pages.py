@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from importlib import resources
 from importlib.metadata import version
 from itertools import groupby
@@ -160,7 +160,16 @@ def _badges(lines: _Lines) -> Iterator[tuple[str, str, Line, str]]:
 
 def _document(site: Site) -> dict[str, Any]:
     return {
-        "runs": [asdict(one) for one in site.entries],
+        "runs": [_of_run(one) for one in site.entries],
         "series": [of_series(one) for one in site.series],
         "refused": [{"what": one.what.name, "why": one.why} for one in site.refused],
+    }
+
+
+def _of_run(one: Entry) -> dict[str, Any]:
+    names = [field.name for field in fields(one) if field.name != "tables"]
+    shown = {name: getattr(one, name) for name in names}
+    return shown | {
+        "lines": [asdict(line) for line in one.lines],
+        "cards": [asdict(card) for card in one.cards],
     }
