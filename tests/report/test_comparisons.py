@@ -105,3 +105,10 @@ def _printed(data: Data) -> str:
     with console.capture() as captured:
         console.print(terminal.summary_of(data))
     return captured.get()
+
+
+def test_the_page_has_the_same_alone_as_beside_all_metrics() -> None:
+    alone, beside = make_run().data, make_run().data
+    every = beside.comparisons
+    assert alone.main_comparisons.equals(beside.main_comparisons)
+    assert 0 < len(alone.main_comparisons) < len(every)

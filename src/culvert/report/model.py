@@ -14,6 +14,7 @@ import polars as pl
 from culvert.analysis.column import Columns
 from culvert.analysis.comparisons import comparisons
 from culvert.analysis.cpu import busiest_threads, cpu_split
+from culvert.analysis.declared import figures
 from culvert.analysis.design import Design
 from culvert.analysis.headline import Headline, Medians, compared, medians
 from culvert.analysis.initiation import cycles
@@ -148,6 +149,14 @@ class Data:
     @cached_property
     def comparisons(self) -> pl.DataFrame:
         return comparisons(self.observed, self.line, self.columns)
+
+    @cached_property
+    def main_comparisons(self) -> pl.DataFrame:
+        """Those of the headline's metrics, each as in ``comparisons``: a page needs no others."""
+        main = pl.col("metric").is_in(sorted(figures()))
+        if "comparisons" in vars(self):
+            return self.comparisons.filter(main)
+        return comparisons(self.observed.filter(main), self.line, self.columns)
 
     @cached_property
     def pooled(self) -> pl.DataFrame:

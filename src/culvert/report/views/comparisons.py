@@ -6,9 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import polars as pl
-
-from culvert.analysis.declared import figures
 from culvert.analysis.instruments import InstrumentBeside, instruments_beside
 from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import scale_for
@@ -20,7 +17,7 @@ MOST = 200
 
 def comparison_table(data: Data) -> FigureTable:
     """Every pair of VPNs for the metrics of the headline."""
-    found = data.comparisons.filter(pl.col("metric").is_in(sorted(figures())))
+    found = data.main_comparisons
     columns = (
         *("Cell", "Metric", "A", "B", "A / B [95 %]", "p, all pairs of the column", ""),
         *("A less B", "95 %", "Cliff's delta", "p, Mann-Whitney, unpaired, Holm"),
