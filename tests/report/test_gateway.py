@@ -98,4 +98,4 @@ def test_a_storm_is_a_step_for_each_client() -> None:
 def test_the_specifications_are_valid() -> None:
     for figure in figures(blocks=6):
         for panel in figure.panels:
-            alt.Chart.from_dict({**panel, "width": 300})
+            assert alt.Chart.from_dict({**panel, "width": 300}).to_dict()["width"] == 300

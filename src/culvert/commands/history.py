@@ -36,7 +36,7 @@ def history(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show many runs as series: where levels changed, and what changed on the machine there.
+    """Show where the figures of many runs changed, and what else.
 
     Exit code 1: a journal cannot be read.
     """

@@ -24,7 +24,7 @@ def site(
     ] = Path("site"),
     as_json: Json = False,
 ) -> None:
-    """Write a static site of many runs: a page per VPN, study and run, badges, JSON.
+    """Write a static site of many runs, with badges and JSON.
 
     Exit code 1: a run is damaged and left out.
     """

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-import polars as pl
+if TYPE_CHECKING:
+    import polars as pl
 
 _NUMBER = re.compile(r"(\d+)")
 
@@ -18,6 +20,8 @@ class Order(StrEnum):
 
     def of(self, points: pl.DataFrame) -> pl.DataFrame:
         """The points of one series, which are in the order of time, in this order."""
+        import polars as pl  # noqa: PLC0415 - --help needs the names alone
+
         if self is Order.TIME:
             return points
         versions = points["version"].unique().to_list()
