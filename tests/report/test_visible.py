@@ -60,3 +60,12 @@ def test_none_is_in_a_report(say: Cli, tmp_path: Path) -> None:
     assert "\ufffdevil\ufffd" in body
     assert not marks.search(said.out)
     assert json.loads(say("report", run, "--json").out)
+
+
+def test_bars_of_any_sign_are_in_their_picture(say: Cli, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", {"none": [9e8, 9.1e8], "wireguard/go": [-1e15, -1e14]})
+    assert say("report", run).code == 0
+    (picture,) = (path for path in run.rglob("*.svg") if "goodput" in path.name)
+    width = re.search(r'width="([\d.]+)"', picture.read_text())
+    assert width is not None
+    assert float(width[1]) < 2000

@@ -152,8 +152,9 @@ def bars_with_trials(
             }
         )
     dots = trial_dots(trials, scale)
-    ends = [dot["value"] for dot in dots] + [bar["high"] or 0 for bar in bars]
-    top = 1.25 * max(ends, default=1.0) or 1.0
+    ends = [0.0, *(dot["value"] for dot in dots)]
+    ends += [bar[end] for bar in bars for end in ("low", "median", "high") if bar[end] is not None]
+    bottom, top = 1.25 * min(ends), 1.25 * max(ends)
     for bar in bars:
         reached = [dot["value"] for dot in dots if dot["vpn"] == bar["vpn"]]
         bar["end"] = max([*reached, bar["high"] or 0, bar["median"]])
@@ -161,7 +162,7 @@ def bars_with_trials(
     x = alt.X(
         "median:Q",
         title=axis,
-        scale=alt.Scale(domain=[0, top], nice=False),
+        scale=alt.Scale(domain=[bottom, top if top > bottom else 1.0], nice=False),
         axis=alt.Axis(tickCount=5, format="~s" if top >= 10_000 else "~f"),
     )
     bar_chart = alt.Chart(source(bars))
