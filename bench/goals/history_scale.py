@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import ClassVar
 
 from bench.bounds import MedianBelow
 from bench.goal import ROUNDS, Samples
 from bench.many_runs import write_runs
+from bench.timed import culvert_s
 
 RUNS = 10_000
 
@@ -29,11 +27,4 @@ class HistoryScale(MedianBelow):
         """As a user runs it."""
         with tempfile.TemporaryDirectory(prefix="culvert-bench-") as directory:
             write_runs(Path(directory), RUNS)
-            return Samples(ours=[_history_s(directory) for _ in range(ROUNDS)])
-
-
-def _history_s(directory: str) -> float:
-    culvert = Path(sys.executable).with_name("culvert")
-    begin = time.monotonic()
-    subprocess.run([culvert, "history", directory], check=True, stdout=subprocess.DEVNULL)
-    return time.monotonic() - begin
+            return Samples(ours=[culvert_s("history", directory) for _ in range(ROUNDS)])

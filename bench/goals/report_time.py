@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import ClassVar
 
 from bench.bounds import MedianBelow
 from bench.goal import ROUNDS, Samples
 from bench.long_journal import write
+from bench.timed import culvert_s
 
 BLOCKS = 48
 
@@ -29,11 +27,4 @@ class ReportTime(MedianBelow):
         """As a user runs it."""
         with tempfile.TemporaryDirectory(prefix="culvert-bench-") as directory:
             write(Path(directory), BLOCKS)
-            return Samples(ours=[_report_s(directory) for _ in range(ROUNDS)])
-
-
-def _report_s(directory: str) -> float:
-    culvert = Path(sys.executable).with_name("culvert")
-    begin = time.monotonic()
-    subprocess.run([culvert, "report", directory], check=True, stdout=subprocess.DEVNULL)
-    return time.monotonic() - begin
+            return Samples(ours=[culvert_s("report", directory) for _ in range(ROUNDS)])

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import ClassVar
 
 from bench.bounds import MedianBelow
 from bench.goal import Samples
 from bench.long_journal import write
+from bench.timed import culvert_s
 
 RUNS = 200
 BLOCKS = 6
@@ -32,10 +30,5 @@ class SiteScale(MedianBelow):
             runs = Path(directory) / "runs"
             for number in range(RUNS):
                 write(runs / f"run-{number:03}", BLOCKS)
-            begin = time.monotonic()
-            culvert = Path(sys.executable).with_name("culvert")
             out = Path(directory) / "site"
-            subprocess.run(
-                [culvert, "site", runs, "--out", out], check=True, stdout=subprocess.DEVNULL
-            )
-            return Samples(ours=[time.monotonic() - begin])
+            return Samples(ours=[culvert_s("site", runs, "--out", out)])

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from culvert.commands.lab_options import LabCommand, chosen
-from culvert.commands.words import Json, known_labs
+from culvert.commands.words import Json, LabName
 
 app = typer.Typer()
 
@@ -24,14 +24,7 @@ def reproduce(
         Path | None,
         typer.Option(metavar="DIR", help="Use this finished run of the study; measure nothing."),
     ] = None,
-    lab: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Where the nodes are: netns, vm, hosts or kubernetes.",
-            autocompletion=known_labs,
-        ),
-    ] = "netns",
+    lab: LabName = "netns",
     tolerance: Annotated[
         str, typer.Option(metavar="SHARE", help="Figures this close count as reproduced.")
     ] = "10%",

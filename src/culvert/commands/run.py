@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from culvert.commands.lab_options import LabCommand, chosen
-from culvert.commands.words import Json, Only, Scale, StudyName, known_labs
+from culvert.commands.words import Json, LabName, Only, Scale, StudyName
 
 app = typer.Typer()
 
@@ -23,14 +23,7 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an interrupted run in DIR.")
     ] = False,
-    lab: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Where the nodes are: netns, vm, hosts or kubernetes.",
-            autocompletion=known_labs,
-        ),
-    ] = "netns",
+    lab: LabName = "netns",
     only: Only = None,
     scale: Scale = "",
     profile: Annotated[

@@ -30,6 +30,14 @@ def known_labs(incomplete: str) -> list[str]:
     return [name for name in names() if name.startswith(incomplete)]
 
 
+LabName = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Where the nodes are: netns, vm, hosts or kubernetes.",
+        autocompletion=known_labs,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="Directory of a run.")]
 StudyName = Annotated[

@@ -10,10 +10,8 @@ each time.
 from __future__ import annotations
 
 import io
-import multiprocessing
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -31,6 +29,7 @@ from culvert.history.places import Place, number_of
 from culvert.journal.codec import json_text
 from culvert.journal.journal import Journal
 from culvert.report.run_info import RunInfo
+from culvert.spread import spread
 from culvert.statistics.intervals import median_intervals
 
 NAME = ".culvert-history"
@@ -206,23 +205,12 @@ def _joined(tables: Sequence[Tables]) -> Tables:
 
 def _summarised(new: Sequence[Place]) -> tuple[Tables, list[Unread]]:
     tables, unread = [], []
-    for place, result in zip(new, _each(new), strict=True):
+    for place, result in zip(new, spread(_one, new, _FEW), strict=True):
         if isinstance(result, str):
             unread.append(Unread(place.directory, result))
         else:
             tables.append(result)
     return _joined(tables), unread
-
-
-def _each(new: Sequence[Place]) -> Iterator[Tables | str]:
-    workers = min(len(os.sched_getaffinity(0)), len(new) // _FEW)
-    if workers < 2:
-        yield from map(_one, new)
-        return
-    # Polars' threads do not survive a fork.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        yield from pool.map(_one, new, chunksize=_FEW)
 
 
 def _one(place: Place) -> Tables | str:

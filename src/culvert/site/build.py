@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,6 +18,7 @@ from culvert.history.series import series_of
 from culvert.site.contributed import Refused, runs_of
 from culvert.site.entry import Entry, entry
 from culvert.site.pages import Site, pages
+from culvert.spread import spread
 
 _FEW = 4
 """So many reports take less time than a second process takes to start."""
@@ -69,16 +67,7 @@ def build(given: Sequence[Path], out: Path) -> Built:
 
 
 def _entries(places: Sequence[Place], out: Path) -> Iterator[Entry | Refused]:
-    write = partial(_entry, out=out)
-    numbered = list(enumerate(places, start=1))
-    workers = min(len(os.sched_getaffinity(0)), len(places) // _FEW)
-    if workers < 2:
-        yield from map(write, numbered)
-        return
-    # Polars' threads do not survive a fork.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        yield from pool.map(write, numbered, chunksize=_FEW)
+    return spread(partial(_entry, out=out), list(enumerate(places, start=1)), _FEW)
 
 
 def _entry(numbered: tuple[int, Place], out: Path) -> Entry | Refused:

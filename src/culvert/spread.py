@@ -1,0 +1,25 @@
+"""The same work for many things, by several processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import TypeVar
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+
+def spread(work: Callable[[Given], Made], given: Sequence[Given], few: int) -> Iterator[Made]:
+    """The results in the order of ``given``; ``few`` of them take less time than a process to
+    start. ``work`` can be pickled."""
+    workers = min(len(os.sched_getaffinity(0)), len(given) // few)
+    if workers < 2:
+        yield from map(work, given)
+        return
+    # Polars' threads do not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        yield from pool.map(work, given, chunksize=few)
