@@ -183,7 +183,8 @@ fn the_end_of_the_input_undoes_everything() {
         return;
     };
     let mark = format!("{}", 70_000 + std::process::id());
-    let away = format!("setsid sleep {mark} & echo");
+    // Idle: it ends last.
+    let away = format!("setsid chrt --idle 0 sleep {mark} & echo");
     let spawn = json!({"id": 1, "do": "spawn", "argv": ["sh", "-c", away], "env": env()});
     assert_eq!(host.request(spawn)["event"], "started");
     wait_until("a program that left its parent", || runs(&mark));
@@ -234,7 +235,8 @@ fn what_killed_processes_left_is_cleaned() {
         return;
     };
     let mark = format!("{}", 90_000 + std::process::id());
-    let away = format!("setsid sleep {mark} & echo");
+    // Idle: it ends last.
+    let away = format!("setsid chrt --idle 0 sleep {mark} & echo");
     let spawn = json!({"id": 1, "do": "spawn", "argv": ["sh", "-c", away], "env": env()});
     assert_eq!(host.request(spawn)["event"], "started");
     wait_until("a program that left its parent", || runs(&mark));

@@ -143,8 +143,13 @@ impl Agent<'_> {
             Request::Reset {} => {
                 self.sockets.close_all();
                 self.programs.forget_all();
-                let own = std::process::id() as i32;
-                let gone = processes::end_descendants(nix::unistd::getppid().as_raw(), own);
+                // Those whose parent has ended are the guard's.
+                let others = || {
+                    let mut all = processes::descendants(nix::unistd::getppid().as_raw());
+                    all.retain(|&pid| pid != std::process::id() as i32);
+                    all
+                };
+                let gone = processes::end(others);
                 let failures = undo::all(self.directory);
                 self.view.renew()?;
                 Ok(Some(json!({"gone": gone, "failures": failures})))

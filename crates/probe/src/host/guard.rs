@@ -63,10 +63,12 @@ pub fn clean(directory: &Directory) -> ExitCode {
 
 fn remove_all(directory: &Directory) -> ExitCode {
     let mut remains = Vec::new();
-    for pid in processes::of_view(directory.name()) {
-        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-    }
-    if !processes::end_descendants(std::process::id() as i32, 0) {
+    let left = || {
+        reaped(None);
+        let own = processes::descendants(std::process::id() as i32);
+        [own, processes::of_view(directory.name())].concat()
+    };
+    if !processes::end(left) {
         remains.push("processes that do not end after SIGKILL".to_owned());
     }
     remains.extend(undo::all(directory.path()));

@@ -39,18 +39,13 @@ pub fn descendants(root: i32) -> Vec<i32> {
     found
 }
 
-/// Kills all descendants but `spared`, and waits for their end. Those whose parent has ended are
-/// the reaper's: nobody but the guard has to reap them.
-pub fn end_descendants(root: i32, spared: i32) -> bool {
+/// Kills what is found until nothing is, which may start more meanwhile; false if some do not end.
+pub fn end(find: impl Fn() -> Vec<i32>) -> bool {
     let deadline = Instant::now() + GONE;
     loop {
-        let mut alive = descendants(root);
-        alive.retain(|&pid| pid != spared);
+        let alive = find();
         for &pid in &alive {
             let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-        }
-        if root == std::process::id() as i32 {
-            super::guard::reaped(None);
         }
         if alive.is_empty() {
             return true;
