@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from culvert.errors import NotPossible, VpnError
 from culvert.labs.node import Node
 from culvert.measurements.gateway.storm import SessionStorm, StormParameters
+from culvert.measurements.gateway.storming import Attempts, Pace, kept_pace
 from culvert.results import Status
 from culvert.run.trials.finding import TrialFinding
 from culvert.topology.shapes import star
@@ -27,6 +28,21 @@ STAR = LabSpec(topology=star(2))
 def test_all_are_connected_before_a_restart_or_a_cut(event: str) -> None:
     with pytest.raises(ValidationError, match="all clients are connected"):
         StormParameters.model_validate({"event": event, "established": "50%"})
+
+
+def test_a_load_needs_clients_that_are_connected_before() -> None:
+    with pytest.raises(ValidationError, match="no client is connected before"):
+        StormParameters.model_validate({"event": "churn", "load": "1Mbit/s"})
+
+
+def test_clients_that_come_late_are_not_a_steady_rate() -> None:
+    pace = Pace(0.1, 1.0)
+    assert kept_pace(Attempts(late_s=0.2), pace).passed
+    late = kept_pace(Attempts(late_s=0.3), pace)
+    assert (late.passed, late.detail) == (
+        False,
+        "one every 0.1 s; the latest began 0.300 s late",
+    )
 
 
 def test_a_lab_without_a_gateway_is_refused() -> None:
@@ -127,3 +143,25 @@ def test_a_client_that_never_comes_up_is_named(permitted: bool) -> None:
         assert finding.reason.startswith(
             "every client came up: 3 of 4 clients within 60 s; not c3: wireguard/go: node c3 is not"
         )
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_clients_come_and_go_beside_a_measured_load() -> None:
+    given: dict[str, object] = {
+        "clients": 8,
+        "event": "churn",
+        "churn": "5/s",
+        "stay": "300ms",
+        "established": "50%",
+        "load": "400kbit/s",
+        "rate": "100/s",
+    }
+    finding = of_wireguard(given)
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "storm_clients") == 4
+    # Times are from the beginning of each client, not of the first.
+    assert 0 < value(finding, "half_up_s") <= value(finding, "all_up_s")
+    assert value(finding, "sessions_per_s") == pytest.approx(5, rel=0.5)
+    assert value(finding, "established_loss_ratio") < 0.5
+    assert 0 < value(finding, "established_goodput_bps") < 1.1 * 4 * 400e3
