@@ -15,7 +15,7 @@ from bench.goal import Goal, Samples
 from culvert import tools
 from culvert.errors import CulvertError, UsageError
 from culvert.install.roles import install
-from culvert.labs.netns.this_machine import ThisMachine
+from culvert.labs.this_machine import ThisMachine
 from culvert.report.numbers import scale_for
 from culvert.trial.surroundings import MOST_STOLEN
 from culvert.vpns import registry

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from culvert.labs.netns.this_machine import ThisMachine
+from culvert.labs.this_machine import ThisMachine
 
 HERE = ThisMachine()

@@ -18,7 +18,7 @@ from bench.goal import Goal, Samples
 from bench.study_run import run_study
 from culvert.analysis.summary import summarise
 from culvert.journal.journal import Journal
-from culvert.labs.netns.this_machine import ThisMachine
+from culvert.labs.this_machine import ThisMachine
 from culvert.report.numbers import scale_for
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn

@@ -9,7 +9,9 @@
     │   └── JournalError       a journal that is corrupt, locked or too new
     ├── NotPossible         3  this machine can't do it
     ├── LabError            1  nodes, links, processes on them
-    │   └── DeadlineExceeded   a fact that was not true in time
+    │   ├── DeadlineExceeded   a fact that was not true in time
+    │   ├── HostLost           a host that cannot be reached
+    │   └── Unreachable        a lab of which nothing can be reached
     ├── VpnError            1  a VPN that ended, refused or never came up
     └── ProbeError          1  the probe failed or sent an invalid answer
 """
@@ -90,6 +92,14 @@ class LabError(CulvertError):
 
 class DeadlineExceeded(LabError):
     """A fact that was not true before the deadline."""
+
+
+class HostLost(LabError):
+    """A host that cannot be reached, or is not any more."""
+
+
+class Unreachable(LabError):
+    """A lab of which nothing can be reached: no further trial is possible."""
 
 
 class VpnError(CulvertError):

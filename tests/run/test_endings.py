@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from culvert.errors import JournalError
+from culvert.errors import JournalError, Unreachable
 from culvert.journal.journal import Journal
-from culvert.labs.kubernetes.api.client import Unreachable
 from culvert.plan.stopping import StopReason
 from culvert.results import Metric, Status
 from culvert.run.pods.cluster import Clusters, Under

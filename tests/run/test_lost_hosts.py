@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from culvert.errors import CulvertError, NotPossible
+from culvert.errors import CulvertError, HostLost, NotPossible
 from culvert.journal.journal import Journal
 from culvert.journal.record import Part
-from culvert.labs.hosts.ssh.failures import HostLost
 from culvert.plan.plan import Plan
 from culvert.results import Metric, Status
 from culvert.run.runner import GIVE_UP_AFTER

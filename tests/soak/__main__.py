@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 from bench.results import keep, stamp
 
-from culvert.labs.netns.this_machine import ThisMachine
+from culvert.labs.this_machine import ThisMachine
 from culvert.vpns import registry
 from culvert.vpns.listing import list_vpns
 from tests.labs import host

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from culvert.labs.netns.this_machine import ThisMachine
+from culvert.labs.this_machine import ThisMachine
 from culvert.vpns import listing, registry
 from culvert.vpns.base import Vpn
 from culvert.vpns.none import NoVpn

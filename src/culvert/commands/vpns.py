@@ -18,7 +18,7 @@ def vpns(ctx: typer.Context, as_json: Json = False) -> None:
     """List VPNs and their variants: installed or not, and why not."""
     if ctx.invoked_subcommand is not None:
         return
-    from culvert.labs.netns.this_machine import ThisMachine
+    from culvert.labs.this_machine import ThisMachine
     from culvert.machine import rootless
     from culvert.vpns import listing
 

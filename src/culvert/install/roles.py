@@ -17,7 +17,7 @@ import ansible_runner
 import culvert
 from culvert import tools
 from culvert.errors import CulvertError, NotPossible, UsageError
-from culvert.labs.netns.this_machine import ThisMachine
+from culvert.labs.this_machine import ThisMachine
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
 from culvert.vpns.variant import Missing

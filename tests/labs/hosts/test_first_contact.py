@@ -13,13 +13,13 @@ from typing import ClassVar, cast
 import pytest
 
 from culvert import tools
-from culvert.errors import NotPossible
+from culvert.errors import HostLost, NotPossible
 from culvert.labs.hosts.listed.inventory import HostEntry
 from culvert.labs.hosts.remote.start import place_probe
 from culvert.labs.hosts.ssh import bootstrap, connection
 from culvert.labs.hosts.ssh.bootstrap import FirstContact, first_contact, script_of
 from culvert.labs.hosts.ssh.connection import SshConnection
-from culvert.labs.hosts.ssh.failures import HostLost, LoginRefused
+from culvert.labs.hosts.ssh.failures import LoginRefused
 
 PROGRAMS = ("awk", "cat", "chmod", "date", "df", "id", "mkdir", "rm", "sh", "sudo", "tr", "uname")
 """Of the script, without od, as on a router."""

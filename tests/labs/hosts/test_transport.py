@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from culvert.errors import DeadlineExceeded, LabError, NotPossible
+from culvert.errors import DeadlineExceeded, HostLost, LabError, NotPossible
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.fleet import Fleet
 from culvert.labs.hosts.lab import HostsLab
 from culvert.labs.hosts.listed.inventory import Inventory
 from culvert.labs.hosts.node import SshNode
-from culvert.labs.hosts.ssh.failures import HostLost
 from culvert.labs.process import Process
 from culvert.probe.client import Probe
 from culvert.runid import new_run_id

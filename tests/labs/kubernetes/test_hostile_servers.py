@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from culvert.errors import LabError
+from culvert.errors import LabError, Unreachable
 from culvert.labs.kubernetes.api import timed_requests
-from culvert.labs.kubernetes.api.client import Api, Unreachable
+from culvert.labs.kubernetes.api.client import Api
 from culvert.labs.kubernetes.api.programs import PodProgram
 from tests.cli import Cli
 

@@ -7,9 +7,8 @@ from typing import Any, ClassVar, cast
 
 import pytest
 
-from culvert.errors import CulvertError, NotPossible, VpnError
+from culvert.errors import CulvertError, HostLost, NotPossible, VpnError
 from culvert.journal.record import Part
-from culvert.labs.hosts.ssh.failures import HostLost
 from culvert.measurements.base import BaseParameters
 from culvert.results import Metric, Status
 from culvert.run.trials.attempt import Attempt, OnePath

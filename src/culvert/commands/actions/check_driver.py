@@ -13,7 +13,7 @@ from rich.markup import escape
 from culvert.console import err, out, print_json
 from culvert.errors import NotPossible, UsageError
 from culvert.labs.base import Lab
-from culvert.labs.netns.this_machine import ThisMachine
+from culvert.labs.this_machine import ThisMachine
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract import (

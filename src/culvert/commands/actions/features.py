@@ -16,7 +16,7 @@ from culvert.features.record import Record, add_records, read_records
 from culvert.features.show import details, overview
 from culvert.features.verify.bench import FeatureTest
 from culvert.features.verify.run import TESTS, verified
-from culvert.labs.netns.this_machine import ThisMachine
+from culvert.labs.this_machine import ThisMachine
 from culvert.study.table import near
 from culvert.vpns import listing, registry
 

@@ -12,13 +12,11 @@ from culvert import __version__
 from culvert.analysis.claims.judge import judge
 from culvert.analysis.claims.verdict import Judged
 from culvert.console import err, nobody_reads, out, print_json
-from culvert.errors import CulvertError, NotPossible
+from culvert.errors import CulvertError, NotPossible, Unreachable
 from culvert.install.log import latest_installs
 from culvert.journal.journal import Journal
 from culvert.journal.record import RunHead
 from culvert.labs import guest
-from culvert.labs.kubernetes.api.client import Unreachable
-from culvert.labs.kubernetes.kind import Kubernetes
 from culvert.machine import record as environment
 from culvert.machine import rootless
 from culvert.plan.plan import Plan
@@ -31,7 +29,7 @@ from culvert.run.output.progress import Lines, Progress, Screen
 from culvert.run.output.summary import print_summary, summary_document
 from culvert.run.output.tally import Tally
 from culvert.run.pods.cluster import shortfalls_of
-from culvert.run.pods.requested import clusters_of
+from culvert.run.pods.requested import clusters_below
 from culvert.run.profile.perf import Perf
 from culvert.run.profile.pictures import Profiles
 from culvert.run.request import RunRequest
@@ -53,9 +51,8 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
     )
     with ExitStack() as stack:
         place = stack.enter_context(request.lab.open(study))
-        clusters = None
-        if isinstance(request.lab, Kubernetes):
-            clusters = stack.enter_context(clusters_of(request.lab))
+        if (clusters := clusters_below(request.lab)) is not None:
+            stack.enter_context(clusters)
         if other := neighbours.warning():
             (err if as_json else out).print(other, style="yellow", markup=False)
         stack.enter_context(neighbours.announced())

@@ -26,7 +26,7 @@ from culvert.features.verify.paths import (
     UnattendedJoin,
 )
 from culvert.features.verify.policy import ForbiddenFlows, PermittedPort
-from culvert.labs.netns.this_machine import ThisMachine
+from culvert.labs.this_machine import ThisMachine
 
 TESTS: tuple[type[FeatureTest], ...] = (
     EveryPair,

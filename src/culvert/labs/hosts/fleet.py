@@ -14,13 +14,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self, TypeVar
 
-from culvert.errors import CulvertError, UsageError
+from culvert.errors import CulvertError, HostLost, UsageError
 from culvert.files.plain import open_own
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.listed.inventory import HostEntry, Inventory
 from culvert.labs.hosts.ssh.bootstrap import farewell
 from culvert.labs.hosts.ssh.connection import SshConnection
-from culvert.labs.hosts.ssh.failures import HostLost
 from culvert.labs.together import at_once
 
 _PREFIX = "culvert-ssh-"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from culvert.errors import DeadlineExceeded, LabError
+from culvert.errors import DeadlineExceeded, HostLost, LabError
 from culvert.labs.host import Completed, Host
 from culvert.labs.hosts.listed.inventory import HostEntry
 from culvert.labs.hosts.remote import features
@@ -25,7 +25,6 @@ from culvert.labs.hosts.remote.start import (
 )
 from culvert.labs.hosts.ssh.bootstrap import FirstContact, first_contact
 from culvert.labs.hosts.ssh.connection import ALIVE_COUNT, ALIVE_S, SshConnection
-from culvert.labs.hosts.ssh.failures import HostLost
 
 _KEEP = """\
 mkdir -p "$2"

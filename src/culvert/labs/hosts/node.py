@@ -10,7 +10,7 @@ from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from culvert.errors import LabError, NotPossible, UsageError
+from culvert.errors import HostLost, LabError, NotPossible, UsageError
 from culvert.labs.capability import TUNNEL, Capability
 from culvert.labs.host import Completed
 from culvert.labs.hosts.facts import device as facts
@@ -20,7 +20,6 @@ from culvert.labs.hosts.links.network import passages
 from culvert.labs.hosts.remote.agent import encoded
 from culvert.labs.hosts.remote.pipes import CHUNK, dial
 from culvert.labs.hosts.remote.process import RemoteProcess
-from culvert.labs.hosts.ssh.failures import HostLost
 from culvert.labs.node import Node
 from culvert.labs.passage import PASSAGES
 from culvert.labs.process import Process

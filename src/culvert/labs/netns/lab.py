@@ -29,10 +29,10 @@ from culvert.labs.namespace.places import run_directory
 from culvert.labs.netns import public_side
 from culvert.labs.netns.limits import check
 from culvert.labs.netns.node import NetnsNode
-from culvert.labs.netns.this_machine import ThisMachine
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.labs.router import firewall
+from culvert.labs.this_machine import ThisMachine
 from culvert.labs.together import AT_ONCE
 from culvert.labs.witness import Witness
 from culvert.runid import is_run_id

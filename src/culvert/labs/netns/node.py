@@ -25,9 +25,9 @@ from culvert.labs.namespace.programs import Programs, environment
 from culvert.labs.namespace.thread import NamespaceThread
 from culvert.labs.namespace.view import NodeView
 from culvert.labs.netns import facts
-from culvert.labs.netns.this_machine import ThisMachine
 from culvert.labs.node import Enterable, LinkState, Node
 from culvert.labs.process import Process
+from culvert.labs.this_machine import ThisMachine
 from culvert.machine import cgroup
 from culvert.topology.graph import Role
 from culvert.topology.ip import Interface

@@ -12,8 +12,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from culvert.console import err
-from culvert.errors import CulvertError, NotPossible
-from culvert.labs.kubernetes.api.client import Api, Unreachable
+from culvert.errors import CulvertError, NotPossible, Unreachable
+from culvert.labs.kubernetes.api.client import Api
 from culvert.labs.kubernetes.pods.lab import NO_WISHES, KubernetesLab, Wishes
 from culvert.labs.kubernetes.pods.workspace import Options, Workspace
 from culvert.labs.process import Usage

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from culvert.labs.kind import LabKind
 from culvert.labs.kubernetes.api.client import Api
 from culvert.labs.kubernetes.image import PROBE_IMAGE
 from culvert.labs.kubernetes.kind import Kubernetes
@@ -14,9 +15,14 @@ from culvert.run.pods.cluster import Clusters, ReachedCluster
 from culvert.run.pods.embedded import EmbeddedClusters
 
 
+def clusters_below(lab: LabKind) -> Clusters | None:
+    """The clusters of a run; None: no cluster lies below the lab."""
+    return clusters_of(lab) if isinstance(lab, Kubernetes) else None
+
+
 def clusters_of(lab: Kubernetes) -> Clusters:
-    """The clusters of a run. Raises UsageError for words that are not understood, and for a
-    kubeconfig that cannot be used."""
+    """Raises UsageError for words that are not understood, and for a kubeconfig that cannot be
+    used."""
     if lab.embedded:
         return EmbeddedClusters()
     given = lab.given.get

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from culvert.errors import CulvertError, NotPossible
+from culvert.errors import CulvertError, HostLost, NotPossible
 from culvert.journal.marks import Mark
 from culvert.journal.record import TrialRecord
-from culvert.labs.hosts.ssh.failures import HostLost
 from culvert.plan.plan import Trial
 from culvert.results import Status
 from culvert.trial.check import Check, Evidence

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from culvert.labs.netns.this_machine import ThisMachine
+from culvert.labs.this_machine import ThisMachine
 from culvert.vpns.openvpn.program import BESIDE, IN_TREE, drives
 from culvert.vpns.parts.newer import Newer
 

@@ -12,10 +12,9 @@ from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any
 
-from culvert.errors import LabError
+from culvert.errors import HostLost, LabError
 from culvert.exchange import Exchange
 from culvert.labs.hosts.ssh.connection import SshConnection
-from culvert.labs.hosts.ssh.failures import HostLost
 from culvert.labs.hosts.ssh.printed import Marks, Printed
 
 ANSWER_S = 30.0

@@ -9,9 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from culvert import tools
-from culvert.errors import DeadlineExceeded, LabError
+from culvert.errors import DeadlineExceeded, HostLost, LabError
 from culvert.labs.hosts.listed.inventory import HostEntry
-from culvert.labs.hosts.ssh.failures import HostLost, LoginRefused, connection_error
+from culvert.labs.hosts.ssh.failures import LoginRefused, connection_error
 from culvert.labs.hosts.ssh.printed import MOST_BYTES, Marks, Printed, last_line
 from culvert.waiting import wait_until, within
 

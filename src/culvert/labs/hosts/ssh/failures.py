@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from culvert.errors import LabError
+from culvert.errors import HostLost
 from culvert.labs.hosts.ssh.printed import last_line
 
 
@@ -75,10 +75,6 @@ class SshError(Enum):
         "OpenSSH's configuration has an error",
         "see `ssh -G {host}`",
     )
-
-
-class HostLost(LabError):
-    """A host that cannot be reached, or is not any more."""
 
 
 class LoginRefused(HostLost):

@@ -16,7 +16,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from culvert.errors import CulvertError, LabError, NotPossible, UsageError
+from culvert.errors import CulvertError, LabError, NotPossible, Unreachable, UsageError
 from culvert.files.json_text import read_json
 from culvert.labs.kubernetes.api.timed_requests import TimedRequests
 
@@ -56,10 +56,6 @@ class ApiError(LabError):
         super().__init__(what, why, remedy)
         self.status = status
         self.name = name
-
-
-class Unreachable(LabError):
-    """A server that does not answer, or not as a Kubernetes API server does."""
 
 
 class NotAdmitted(ApiError):
