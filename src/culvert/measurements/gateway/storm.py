@@ -239,7 +239,7 @@ class SessionStorm(Measurement[StormParameters]):
                     "permit failures",
                     {"failed": failed},
                 ),
-                kept_pace(storm.attempts, parameters.pace),
+                *([kept_pace(storm.attempts, parameters.pace)] if parameters.pace.period_s else []),
                 *([canary] if canary else []),
             ],
         )
