@@ -62,7 +62,7 @@ def run(directory: Path, text: str, *, busy: bool) -> tuple[int, str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     return done.returncode, done.stdout
 
