@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::emitter::Emitter;
 use crate::failure::{Failure, during};
+use crate::net::socket;
 use crate::protocol::{self, Request, Work};
 use crate::requests::{self, Fields};
 use crate::stop::Stop;
@@ -19,6 +20,8 @@ type Running = Arc<Mutex<HashMap<u64, Arc<Stop>>>>;
 
 /// Serves until the input ends; then every task is stopped.
 pub fn serve(input: impl Read, output: impl Write + Send + 'static) -> io::Result<()> {
+    // Before any task; a kernel without time stamps is each task's to report.
+    let _stamping = socket::keep_stamping();
     let (emitter, writer) = Emitter::start(output);
     let agent = Agent {
         emitter: emitter.clone(),

@@ -39,6 +39,15 @@ pub fn connect_udp(from: Option<IpAddr>, from_port: u16, to: SocketAddr) -> io::
     Ok(socket)
 }
 
+/// As long as it lives the kernel stamps packets as they arrive. It begins to some time after the
+/// first socket wants it (net_enable_timestamp() leaves it to a work queue); a packet that came before
+/// has the time at which it was read.
+pub fn keep_stamping() -> io::Result<Socket> {
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, None)?;
+    set_int(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
+    Ok(socket)
+}
+
 /// A TCP socket, neither bound nor connected.
 pub fn tcp_socket(family_of: IpAddr) -> Result<Socket, Failure> {
     let domain = Domain::for_address(SocketAddr::new(family_of, 0));
