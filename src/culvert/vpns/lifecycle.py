@@ -10,11 +10,14 @@ from culvert.errors import NotPossible
 from culvert.labs.node import Node
 from culvert.labs.together import AT_ONCE, at_once
 from culvert.topology.graph import Path
+from culvert.topology.ip import IpVersion
 from culvert.vpns.abilities import Registering, Serving, newcomers
 from culvert.vpns.base import Vpn
+from culvert.waiting import wait_until
 
 LOOK_OF_EACH_S = 0.001
 """A look at one of N members takes about as long."""
+_USABLE_S = 5.0
 
 
 def bring_up(vpn: Vpn, *, but: Path | None = None) -> None:
@@ -26,6 +29,23 @@ def bring_up(vpn: Vpn, *, but: Path | None = None) -> None:
     reach_all(vpn, [path for path in vpn.paths if path.source != source])
     if source is not None and isinstance(vpn, Registering):
         vpn.register(vpn.lab.nodes[source])
+    if vpn.lab.spec.inner is IpVersion.V6:
+        for node in vpn.lab.members:
+            await_usable(vpn.interface(node), node)
+
+
+def await_usable(device: str, node: Node) -> None:
+    """Wait until the IPv6 addresses of a device, if it is there, can be bound: they are tentative
+    until the kernel's work queue has seen them, on a tunnel too."""
+    if node.link(device) is None:
+        return
+    listed = ["ip", "-6", "-oneline", "address", "show", "dev", device, "tentative"]
+    wait_until(
+        lambda: not node.run(listed).stdout,
+        what=f"the IPv6 addresses of {device} on node {node.name} could be used",
+        deadline_s=_USABLE_S,
+        remedy=f"see 'ip -6 address show dev {device}' there",
+    )
 
 
 def reach_all(vpn: Vpn, paths: Sequence[Path]) -> None:
