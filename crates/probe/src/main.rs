@@ -17,7 +17,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Measure: take requests on standard input, answer on standard output (JSON, one a line).
+    /// Serve requests on standard input; write answers to standard output (JSON, one a line).
     Agent,
     /// Run a program inside a node's namespaces.
     Exec(exec::Args),

@@ -25,7 +25,7 @@ def advise(
     clients: Annotated[int, typer.Option(metavar="N", min=1, help="Clients of the gateway.")],
     as_json: Json = False,
 ) -> None:
-    """Tell which VPN's gateway carries a required load."""
+    """Show which VPN's gateway carries a required load."""
     from culvert.commands.actions.advise import show_advice
 
     show_advice(runs, rate, clients, as_json=as_json)

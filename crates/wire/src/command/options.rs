@@ -13,7 +13,7 @@ use crate::record::Limits;
 use crate::requested::{Queue, Requested, RequestedJitter, RequestedLoss};
 use crate::tap::{MTU_RANGE, Offloads};
 
-/// Be the cable between two nodes until SIGTERM, SIGINT or the end of standard input.
+/// Emulate the link between two nodes until SIGTERM, SIGINT or the end of standard input.
 ///
 /// On a terminal it shows live figures; elsewhere it prints JSON lines: `ready` when both devices
 /// exist (down, for their owner to bring up), `statistics` at each interval, `end` with the last

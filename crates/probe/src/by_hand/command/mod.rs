@@ -18,11 +18,11 @@ use transactions::Transactions;
 pub enum Command {
     /// Send numbered UDP packets, paced or not.
     UdpSend(UdpSend),
-    /// Receive them: loss, reordering, delay.
+    /// Receive UDP packets; report loss, reordering and delay.
     UdpReceive(Receive),
     /// Send TCP streams.
     TcpSend(TcpSend),
-    /// Receive them.
+    /// Receive TCP streams; report goodput.
     TcpReceive(Receive),
     /// Measure round-trip times.
     Rtt(Rtt),
@@ -30,11 +30,11 @@ pub enum Command {
     NoiseFloor(NoiseFloor),
     /// Answer round trips over UDP.
     Echo(Answer),
-    /// Answer over TCP: round trips, transactions.
+    /// Answer round trips and transactions over TCP.
     TcpEcho(Answer),
-    /// Requests and responses over one TCP connection.
+    /// Measure requests and responses over one TCP connection.
     TcpRr(Transactions),
-    /// Requests and responses over a TCP connection each.
+    /// Measure requests and responses over a TCP connection each.
     TcpCrr(Transactions),
 }
 
