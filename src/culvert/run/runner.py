@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from culvert.analysis.claims.judge import judge
-from culvert.defect import as_error, show_if_wanted
+from culvert.defect import as_error, show_if_wanted, unless_interrupted
 from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
 from culvert.journal.marks import HOST_LOST, PART
@@ -255,6 +255,7 @@ class Runner:
         except CulvertError as error:
             return TrialFinding.of_error(error)
         except Exception as error:
+            unless_interrupted(error)
             # A defect of a third-party driver or measurement must affect its own trials only.
             show_if_wanted(error)
             return TrialFinding.of_error(as_error(error, f"{cell.vpn}, {cell.measurement}"))

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from culvert.defect import unless_interrupted
 from culvert.errors import CulvertError, HostLost, NotPossible
 from culvert.journal.marks import Mark
 from culvert.journal.record import TrialRecord
@@ -43,7 +44,9 @@ class TrialFinding:
             self.fails(error)
 
     def fails(self, error: CulvertError) -> None:
-        """The trial did not work, because of this error."""
+        """The trial did not work, because of this error; raises KeyboardInterrupt if it came of
+        one."""
+        unless_interrupted(error)
         impossible = isinstance(error, NotPossible)
         self.status = Status.UNSUPPORTED if impossible else Status.FAILED
         self.reason, self.remedy = str(error), error.remedy
