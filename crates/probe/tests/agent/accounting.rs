@@ -71,6 +71,9 @@ fn accounting_finds_processes_traffic_and_the_probe_itself() {
     let sent = agent.done(3)["packets"].as_u64().unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
+    // The kernel counts a datagram when it is read.
+    agent.send(json!({"id": 1, "do": "stop", "packets": sent}));
+    agent.done(1);
     let used = agent.stop(2);
     let processes = used["processes"].as_array().unwrap();
     let of_pid = |pid: u32| processes.iter().find(|p| p["pid"] == pid).unwrap();
@@ -85,7 +88,6 @@ fn accounting_finds_processes_traffic_and_the_probe_itself() {
     assert!(used["devices"][0]["tx_packets"].as_u64().unwrap() >= sent);
     assert!(used["udp"]["in_datagrams"].as_u64().unwrap() >= sent);
     assert!(!used["cpus"].as_array().unwrap().is_empty());
-    agent.stop(1);
 }
 
 #[test]
@@ -100,7 +102,9 @@ fn what_is_done_to_a_process_is_observed() {
         "pids": [{"pid": child.id(), "label": "sleeper"}],
     }));
     // SAFETY: takes numbers; the child is not reaped yet.
-    unsafe { libc::setpriority(libc::PRIO_PROCESS, child.id(), 5) };
+    let usual = unsafe { libc::getpriority(libc::PRIO_PROCESS, child.id()) };
+    // SAFETY: as above.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, child.id(), usual + 5) };
     let used = agent.stop(1);
     child.kill().unwrap();
     child.wait().unwrap();
@@ -110,5 +114,6 @@ fn what_is_done_to_a_process_is_observed() {
     let episode = &observed["episodes"][0];
     assert_eq!(episode["kind"], "priority");
     assert_eq!(episode["subject"]["process"]["label"], "sleeper");
-    assert_eq!(episode["detail"], "nice 5 instead of nice 0");
+    let detail = format!("nice {} instead of nice {usual}", usual + 5);
+    assert_eq!(episode["detail"], detail);
 }
