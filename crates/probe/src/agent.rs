@@ -3,11 +3,12 @@
 use crate::context::Context;
 use crate::emitter::Emitter;
 use crate::failure::{Failure, during};
+use crate::hello;
 use crate::net::socket;
 use crate::protocol::{self, Request, Work};
 use crate::requests::{self, Fields};
 use crate::stop::Stop;
-use crate::tasks;
+use crate::work;
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -48,7 +49,7 @@ impl Agent {
     fn answer(&self, id: u64, fields: Fields) {
         let outcome = protocol::parse(fields).and_then(|request| match request {
             Request::Hello => {
-                self.emitter.done(id, tasks::hello::hello());
+                self.emitter.done(id, hello::hello());
                 Ok(())
             }
             Request::Stop { packets } => {
@@ -72,7 +73,7 @@ impl Agent {
         }
     }
 
-    fn start(&self, id: u64, work: Work) -> Result<(), Failure> {
+    fn start(&self, id: u64, task: Work) -> Result<(), Failure> {
         let stop = Arc::new(Stop::new().map_err(during("start a task"))?);
         {
             let mut running = lock(&self.running);
@@ -88,7 +89,7 @@ impl Agent {
             .name(format!("task-{id}"))
             .spawn(move || {
                 let context = Context::new(id, emitter.clone(), Arc::clone(&stop));
-                let outcome = tasks::run(work, &context);
+                let outcome = work::run(task, &context);
                 // First free the id (the sockets are closed), then report: the reader may go on.
                 lock(&running).remove(&id);
                 match outcome {

@@ -5,7 +5,7 @@
 //! `/proc/timer_list` gives the sum in ns (root only), `/proc/stat` in hundredths of a second.
 //! Source: `kernel/time/tick-sched.c`, `kernel/time/timer_list.c`, `fs/proc/stat.c`.
 
-use super::snapshot::Cpu;
+use super::processors::Cpu;
 use crate::clock;
 use nix::time::{ClockId, clock_getres};
 use serde::Serialize;
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_understood() {
-        let cpus = super::super::snapshot::cpus().unwrap();
+        let cpus = super::super::processors::cpus().unwrap();
         let ticks = procfs::ticks_per_second();
         let found = IdleReadings::read(&cpus, ticks, clock::monotonic_ns());
         assert_eq!(found.stat.cpus.len(), cpus.len());

@@ -4,5 +4,6 @@ pub mod delta;
 pub mod idle;
 pub mod network;
 pub mod processes;
+pub mod processors;
 pub mod snapshot;
 pub mod surroundings;

@@ -1,6 +1,6 @@
 //! Processes, their threads and kernel threads at one moment.
 
-use super::snapshot::{Scope, proc_failure};
+use super::processors::proc_failure;
 use crate::failure::Failure;
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
@@ -59,11 +59,13 @@ pub struct Process {
 pub type Processes = BTreeMap<Identity, Process>;
 
 /// The watched processes with their descendants, and the kernel threads of the wanted names.
-pub fn find_processes(scope: &Scope) -> Result<(Processes, Processes), Failure> {
-    let mut watched = Processes::new();
-    let mut kernel_threads = Processes::new();
-    if scope.watched.is_empty() && scope.kernel_threads.is_empty() {
-        return Ok((watched, kernel_threads));
+pub fn find_processes(
+    watched: &[Watched],
+    kernel_threads: &[Regex],
+) -> Result<(Processes, Processes), Failure> {
+    let (mut processes, mut threads) = (Processes::new(), Processes::new());
+    if watched.is_empty() && kernel_threads.is_empty() {
+        return Ok((processes, threads));
     }
     let own = all_processes(PROC)?;
     let parents = own
@@ -71,22 +73,22 @@ pub fn find_processes(scope: &Scope) -> Result<(Processes, Processes), Failure> 
         .map(|(pid, (_, stat))| (*pid, stat.ppid))
         .collect();
     for (pid, (process, stat)) in &own {
-        if let Some(label) = label_of(*pid, &parents, &scope.watched) {
+        if let Some(label) = label_of(*pid, &parents, watched) {
             let process = read_process(process, stat, label, process_cpu_ns(*pid));
-            watched.insert(identity(stat), process);
+            processes.insert(identity(stat), process);
         }
     }
     let machine = Path::new(MACHINE_PROC).join("stat").exists();
     let others = machine.then(|| all_processes(MACHINE_PROC)).transpose()?;
     for (process, stat) in others.unwrap_or(own).values() {
         let wanted = |name: &Regex| name.is_match(&stat.comm);
-        if stat.ppid == KTHREADD && scope.kernel_threads.iter().any(wanted) {
+        if stat.ppid == KTHREADD && kernel_threads.iter().any(wanted) {
             // Its id is another in this PID namespace, if it has one; and it has but one thread.
             let process = read_process(process, stat, &stat.comm, None);
-            kernel_threads.insert(identity(stat), process);
+            threads.insert(identity(stat), process);
         }
     }
-    Ok((watched, kernel_threads))
+    Ok((processes, threads))
 }
 
 /// One that ends while we look is left out.

@@ -6,11 +6,11 @@
 use super::idle::IdleReadings;
 use super::network::{Device, Protocols, Softnet, devices, protocols, softnet};
 use super::processes::{Processes, Watched, find_processes};
+use super::processors::{Cpu, cpu, kernel};
 use super::surroundings::Surroundings;
 use crate::clock;
 use crate::failure::{Failure, during};
 use nix::time::{ClockId, clock_gettime};
-use procfs::{CurrentSI, KernelStats};
 use regex_lite::Regex;
 use std::collections::BTreeMap;
 
@@ -19,18 +19,6 @@ pub struct Scope {
     pub watched: Vec<Watched>,
     pub kernel_threads: Vec<Regex>,
     pub devices: Vec<String>,
-}
-
-/// Times in ticks of the kernel, `Snapshot::ticks_per_second` of them a second.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Cpu {
-    pub user: u64,
-    pub nice: u64,
-    pub system: u64,
-    pub irq: u64,
-    pub softirq: u64,
-    pub steal: u64,
-    pub idle: u64,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -91,7 +79,7 @@ impl Snapshot {
     pub fn take(scope: &Scope, end: End) -> Result<Snapshot, Failure> {
         let first = (end == End::First).then(Whole::read).transpose()?;
         let own = own()?;
-        let (processes, kernel_threads) = find_processes(scope)?;
+        let (processes, kernel_threads) = find_processes(&scope.watched, &scope.kernel_threads)?;
         let devices = devices(&scope.devices)?;
         let protocols = protocols()?;
         let softnet =
@@ -117,27 +105,6 @@ impl Snapshot {
     }
 }
 
-fn kernel() -> Result<KernelStats, Failure> {
-    KernelStats::current().map_err(proc_failure("/proc/stat"))
-}
-
-#[cfg(test)]
-pub(super) fn cpus() -> Result<Vec<Cpu>, Failure> {
-    Ok(kernel()?.cpu_time.iter().map(cpu).collect())
-}
-
-fn cpu(time: &procfs::CpuTime) -> Cpu {
-    Cpu {
-        user: time.user,
-        nice: time.nice,
-        system: time.system,
-        irq: time.irq.unwrap_or(0),
-        softirq: time.softirq.unwrap_or(0),
-        steal: time.steal.unwrap_or(0),
-        idle: time.idle + time.iowait.unwrap_or(0),
-    }
-}
-
 fn own() -> Result<Own, Failure> {
     use nix::sys::resource::{UsageWho, getrusage};
     let usage = getrusage(UsageWho::RUSAGE_SELF).map_err(during("own processor time"))?;
@@ -151,11 +118,4 @@ fn own() -> Result<Own, Failure> {
         system_ns: ns(usage.system_time()),
         run_ns: run.tv_sec() as u64 * 1_000_000_000 + run.tv_nsec() as u64,
     })
-}
-
-pub(super) fn proc_failure(what: &str) -> impl FnOnce(procfs::ProcError) -> Failure {
-    move |error| {
-        let remedy = "mount /proc in the mount namespace of the probe";
-        Failure::new(what, error.to_string(), remedy)
-    }
 }

@@ -10,8 +10,8 @@ use culvert_probe::emitter::Emitter;
 use culvert_probe::failure::{Failure, during};
 use culvert_probe::protocol::{self, Request};
 use culvert_probe::stop::Stop;
-use culvert_probe::tasks;
 use culvert_probe::values::to_hex;
+use culvert_probe::work;
 use nix::sys::signal::{SigSet, Signal};
 use serde_json::Value;
 use std::io::{self, Read, Write};
@@ -46,7 +46,7 @@ fn measure(command: &Command) -> Result<(), Failure> {
     let Value::Object(fields) = command.request(&token)? else {
         unreachable!("a request is an object");
     };
-    let Request::Start(work) = protocol::parse(fields)? else {
+    let Request::Start(task) = protocol::parse(fields)? else {
         unreachable!("commands start tasks");
     };
     let stop = Arc::new(Stop::new().map_err(during("start"))?);
@@ -58,7 +58,7 @@ fn measure(command: &Command) -> Result<(), Failure> {
         line: Vec::new(),
     };
     let (emitter, writer) = Emitter::start(events);
-    let result = tasks::run(*work, &Context::new(1, emitter.clone(), stop));
+    let result = work::run(*task, &Context::new(1, emitter.clone(), stop));
     if let (true, Ok(result)) = (json, &result) {
         emitter.done(1, result);
     }

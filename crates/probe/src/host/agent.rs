@@ -1,6 +1,7 @@
 //! Requests on standard input, answers on standard output, until the input ends.
 
 use super::program::{Program, Programs};
+use super::refusal::Refusal;
 use super::requests::{Request, parse};
 use super::socket::Sockets;
 use super::view::View;
@@ -173,38 +174,5 @@ impl Agent<'_> {
             let why = "no such program runs";
             Failure::new(format!("program {id}"), why, "it has ended, or was stopped").into()
         })
-    }
-}
-
-/// An error, with the number that the system has for it.
-pub struct Refusal {
-    failure: Failure,
-    errno: Option<i32>,
-}
-
-impl Refusal {
-    pub fn io(what: impl Into<String>, error: &io::Error) -> Refusal {
-        Refusal {
-            failure: Failure::io(what, error),
-            errno: error.raw_os_error(),
-        }
-    }
-
-    fn as_json(&self) -> Value {
-        json!({
-            "what": self.failure.what,
-            "why": self.failure.why,
-            "remedy": self.failure.remedy,
-            "errno": self.errno,
-        })
-    }
-}
-
-impl From<Failure> for Refusal {
-    fn from(failure: Failure) -> Refusal {
-        Refusal {
-            failure,
-            errno: None,
-        }
     }
 }

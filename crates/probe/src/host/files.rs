@@ -1,6 +1,6 @@
 //! Files of this host, in the view of the run's programs.
 
-use super::agent::Refusal;
+use super::refusal::Refusal;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use culvert_probe::failure::Failure;

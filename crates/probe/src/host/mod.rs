@@ -21,6 +21,7 @@ mod files;
 mod guard;
 mod processes;
 mod program;
+mod refusal;
 mod requests;
 mod socket;
 mod undo;

@@ -1,7 +1,7 @@
 //! Programs of the run: each the leader of its own session and process group, dying with the agent.
 
-use super::agent::Refusal;
 use super::processes;
+use super::refusal::Refusal;
 use super::requests::Spawn;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

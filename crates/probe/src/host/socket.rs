@@ -1,6 +1,6 @@
 //! Connections to unix sockets of this host, on behalf of the controller.
 
-use super::agent::Refusal;
+use super::refusal::Refusal;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use culvert_probe::emitter::Emitter;

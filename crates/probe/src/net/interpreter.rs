@@ -1,6 +1,6 @@
 //! Runs a filter's program (classic BPF) as the kernel would, for tests.
 
-use super::filter::*;
+use super::bpf::*;
 use libc::sock_filter;
 
 /// A packet, and what the kernel knows of it.

@@ -2,6 +2,7 @@
 //! probe is below here.
 
 pub mod batch;
+mod bpf;
 pub mod echo_channel;
 pub mod egress;
 pub mod ethtool;

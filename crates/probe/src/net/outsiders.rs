@@ -2,9 +2,9 @@
 //! packets has all of the others: acknowledgements, fragments of another protocol, whatever a route
 //! let through, with or without marks.
 
-use super::filter::{AD_PROTOCOL, ADDRESSES, IPV4, PORTS, PROTOCOL, WHOLE, step, unless_in};
-use super::filter::{JUMP, JUMP_IF_ANY, JUMP_IF_EQUAL, LOAD_BYTE, LOAD_HALF, LOAD_HALF_BEHIND};
-use super::filter::{LOAD_HEADER_LENGTH, LOAD_WORD, RETURN};
+use super::bpf::{AD_PROTOCOL, ADDRESSES, IPV4, PORTS, PROTOCOL, WHOLE, step, unless_in};
+use super::bpf::{JUMP, JUMP_IF_ANY, JUMP_IF_EQUAL, LOAD_BYTE, LOAD_HALF, LOAD_HALF_BEHIND};
+use super::bpf::{LOAD_HEADER_LENGTH, LOAD_WORD, RETURN};
 use crate::packet::flow::{Flow, Ports};
 use crate::packet::scope::Scope;
 use libc::sock_filter;

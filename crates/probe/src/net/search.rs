@@ -11,8 +11,8 @@
 //! A readable part of distance + 3 bytes has one of the words whole. Longer packets stand for many
 //! (super-packets): there the distance is such that the marks of one of them are met.
 
-use super::filter::{JUMP, JUMP_IF_EQUAL, JUMP_IF_GREATER, LOAD_LENGTH, LOAD_WORD, MASK, RETURN};
-use super::filter::{WHOLE, step};
+use super::bpf::{JUMP, JUMP_IF_EQUAL, JUMP_IF_GREATER, LOAD_LENGTH, LOAD_WORD, MASK, RETURN};
+use super::bpf::{WHOLE, step};
 use crate::packet::marks::Marks;
 use libc::sock_filter;
 

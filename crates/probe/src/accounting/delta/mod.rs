@@ -5,7 +5,8 @@ mod processes;
 mod traffic;
 
 use super::network::{IP_COUNTERS, UDP_COUNTERS};
-use super::snapshot::{Cpu, Snapshot};
+use super::processors::Cpu;
+use super::snapshot::Snapshot;
 use super::surroundings::Disturbance;
 use crate::interference::Interference;
 use busy::{Busy, busy};

@@ -1,12 +1,10 @@
 //! Many clients at once, each with a socket in its own network namespace: one process, some threads.
 
 mod place;
-mod readers;
 pub mod sink;
 pub mod source;
-mod streams;
-mod talkers;
 
+use crate::clock;
 use crate::failure::{Failure, during};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -104,4 +102,27 @@ impl Waiting {
             .map(|event| event.data() as usize)
             .collect()
     }
+}
+
+/// Runs each lane in a thread of its own; the first failure counts.
+fn in_threads<T: Send, R: Send>(
+    lanes: Vec<T>,
+    work: impl Fn(T) -> Result<R, Failure> + Sync,
+) -> Result<Vec<R>, Failure> {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = lanes
+            .into_iter()
+            .map(|lane| {
+                scope.spawn(move || {
+                    clock::use_exact_timers();
+                    work(lane)
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a lane does not panic"))
+            .collect()
+    })
 }

@@ -1,22 +1,19 @@
 //! `tcp_sink`: accepts the connections of a session and drains them; sends as well if requested.
 
-pub mod stream;
-
 use crate::clock;
 use crate::context::{Context, Listening};
 use crate::failure::{Failure, during};
 use crate::net::socket;
 use crate::stop::Stop;
 use crate::tasks::lobby::{GREETING_TIMEOUT, Lobby};
-use crate::tasks::tcp_source::stream::{Backward, write_until};
+use crate::tasks::tcp_stream::check_streams;
+use crate::tasks::tcp_stream::read::{Drained, End, Reading, drain, together};
+use crate::tasks::tcp_stream::write::{Backward, write_until};
 use crate::values::{Canary, Seconds, Token};
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
 use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
-use stream::{Drained, End, Reading, drain, together};
-
-pub const MAX_STREAMS: u16 = 128;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -108,17 +105,6 @@ fn nothing(context: &Context) -> Drained {
         intervals: Vec::new(),
         tcp_info: None,
     }
-}
-
-pub fn check_streams(streams: u16) -> Result<(), Failure> {
-    if (1..=MAX_STREAMS).contains(&streams) {
-        return Ok(());
-    }
-    Err(Failure::new(
-        format!("streams {streams}"),
-        "out of range",
-        format!("give 1 to {MAX_STREAMS}"),
-    ))
 }
 
 /// Each connection in threads of its own; what came, and how much was written the other way.

@@ -1,14 +1,15 @@
 //! `tcp_source`: one or many streams, as fast as the connections take them.
 
-pub mod stream;
-
 use crate::clock;
 use crate::context::{Context, Started};
 use crate::failure::{Failure, during};
 use crate::net::socket;
 use crate::net::tcp_info::TcpInfo;
-use crate::tasks::tcp_sink::check_streams;
-use crate::tasks::tcp_sink::stream::{Drained, Reading, drain as read_all, together};
+use crate::tasks::tcp_stream::read::{Drained, Reading, drain as read_all, together};
+use crate::tasks::tcp_stream::write::{
+    Acknowledged, Interval, Writing, drain, read_congestion_control, set_options, write_all,
+};
+use crate::tasks::tcp_stream::{check_streams, check_write_size};
 use crate::values::{Canary, Seconds, Token};
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
@@ -16,9 +17,6 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::time::Duration;
-use stream::{Acknowledged, Interval, drain, read_congestion_control, set_options, write_all};
-
-const MAX_WRITE: usize = 16 << 20;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -136,17 +134,6 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> 
     })
 }
 
-pub fn check_write_size(write_size: usize) -> Result<(), Failure> {
-    if (1..=MAX_WRITE).contains(&write_size) {
-        return Ok(());
-    }
-    Err(Failure::new(
-        format!("write_size {write_size}"),
-        "out of range",
-        format!("give 1 to {MAX_WRITE} bytes"),
-    ))
-}
-
 fn connect(parameters: &Parameters, number: u16) -> Result<Socket, Failure> {
     let to = SocketAddr::new(parameters.connect, parameters.port);
     let socket = socket::tcp_socket(parameters.connect)?;
@@ -239,8 +226,15 @@ fn send(
         .stop
         .interrupts(socket)
         .map_err(during("tcp_source"))?;
-    let reported = parameters.streams == 1;
-    let written = write_all(socket, parameters, first_ns, reported, context)?;
+    let writing = Writing {
+        canary: &parameters.canary,
+        write_size: parameters.write_size,
+        interval_ms: parameters.interval_ms,
+        first_ns,
+        end_ns: first_ns + parameters.duration_s.ns(),
+        reported: parameters.streams == 1,
+    };
+    let written = write_all(socket, &writing, context)?;
     let end_ns = clock::monotonic_ns();
     let info = written.info;
     let address = socket.local_addr().map_err(during("own port"))?;

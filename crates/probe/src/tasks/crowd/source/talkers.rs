@@ -2,7 +2,7 @@
 //!
 //! A member whose tunnel is full never holds up the others: no call waits for room.
 
-use super::Waiting;
+use super::super::Waiting;
 use crate::clock;
 use crate::context::Context;
 use crate::failure::Failure;

@@ -3,9 +3,9 @@
 use crate::clock;
 use crate::context::Context;
 use crate::failure::{Failure, during};
+use crate::net::socket::congestion_controls;
 use crate::net::tcp_info::TcpInfo;
 use crate::series::Ticker;
-use crate::tasks::hello::congestion_controls;
 use crate::values::{Canary, Seconds, Token};
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
@@ -130,37 +130,40 @@ pub struct Written {
     pub info: TcpInfo,
 }
 
+/// How a source writes.
+pub struct Writing<'a> {
+    pub canary: &'a Canary,
+    pub write_size: usize,
+    pub interval_ms: u32,
+    pub first_ns: u64,
+    pub end_ns: u64,
+    /// Whether intervals are reported as they end; those of one of many streams are not.
+    pub reported: bool,
+}
+
 /// Writes until the time has come or the task is to end.
 pub fn write_all(
     socket: &Socket,
-    parameters: &super::Parameters,
-    first_ns: u64,
-    reported: bool,
+    writing: &Writing<'_>,
     context: &Context,
 ) -> Result<Written, Failure> {
-    let end_ns = first_ns + parameters.duration_s.ns();
-    let mut ticker = Ticker::new(first_ns, parameters.interval_ms);
+    let mut ticker = Ticker::new(writing.first_ns, writing.interval_ms);
     let mut series = Series {
         socket,
         intervals: Vec::new(),
         boundary: Acknowledged::default(),
     };
     let mut failed = None;
-    let outcome = write_until(
-        socket,
-        &parameters.canary,
-        parameters.write_size,
-        |_, now_ns| {
-            if ticker.passed(now_ns) {
-                match series.interval(now_ns) {
-                    Ok(interval) if reported => context.interval(interval),
-                    Ok(_) => {}
-                    Err(failure) => failed = Some(failure),
-                }
+    let outcome = write_until(socket, writing.canary, writing.write_size, |_, now_ns| {
+        if ticker.passed(now_ns) {
+            match series.interval(now_ns) {
+                Ok(interval) if writing.reported => context.interval(interval),
+                Ok(_) => {}
+                Err(failure) => failed = Some(failure),
             }
-            now_ns >= end_ns || context.stop.requested() || failed.is_some()
-        },
-    );
+        }
+        now_ns >= writing.end_ns || context.stop.requested() || failed.is_some()
+    });
     let bytes = outcome.map_err(|broken| Failure::io("tcp_source: send", &broken.error))?;
     if let Some(failure) = failed {
         return Err(failure);

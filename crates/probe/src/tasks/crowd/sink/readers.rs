@@ -1,7 +1,7 @@
 //! One thread's members that receive.
 
-use super::Waiting;
-use super::sink::Parameters;
+use super::super::Waiting;
+use super::parameters::Parameters;
 use crate::clock;
 use crate::context::Context;
 use crate::failure::{Failure, during};

@@ -1,5 +1,6 @@
 //! `hello`: version and abilities of this probe.
 
+use crate::net::socket::congestion_controls;
 use crate::protocol::{self, TASKS};
 use serde::Serialize;
 
@@ -39,13 +40,4 @@ pub fn hello() -> Hello {
             congestion_controls: congestion_controls(),
         },
     }
-}
-
-/// The congestion controls that this node's kernel offers, empty if it does not report them.
-pub fn congestion_controls() -> Vec<String> {
-    std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
-        .unwrap_or_default()
-        .split_whitespace()
-        .map(str::to_owned)
-        .collect()
 }

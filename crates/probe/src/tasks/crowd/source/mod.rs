@@ -1,114 +1,33 @@
 //! `crowd_source`: many clients send at once.
 
+mod parameters;
+mod sent;
+mod streams;
+mod talkers;
+
+pub use parameters::Parameters;
+
 use super::place::each_there;
-use super::streams::{self, Connection};
-use super::talkers::{self, Talker};
-use super::{MAX_MEMBERS, Protocol, check_members, deal};
+use super::{MAX_MEMBERS, Protocol, check_members, deal, in_threads};
 use crate::clock;
 use crate::context::{Context, Started};
 use crate::failure::{Failure, during};
 use crate::latency::Latency;
 use crate::net::egress::{Chosen, Segmentation, Segmenter};
 use crate::net::socket;
-use crate::on_off::{OnOff, Periods};
-use crate::sizes::Sizes;
-use crate::tasks::tcp_source::check_write_size;
+use crate::on_off::OnOff;
+use crate::tasks::tcp_stream::check_write_size;
 use crate::tasks::udp_source::flow::{Batches, Flow, Pattern};
 use crate::tasks::udp_source::{SEGMENTED_SEND_BUFFER, segmentation};
-use crate::values::{Canary, Rate, Seconds, Token};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use crate::values::Rate;
+use sent::MemberSent;
+use serde::Serialize;
+use std::net::SocketAddr;
+use streams::Connection;
+use talkers::Talker;
 
 /// Datagrams for which all members together have room.
 const ROOM: usize = 8192;
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Member {
-    netns: Option<PathBuf>,
-    bind: IpAddr,
-    pub to: IpAddr,
-    pub port: u16,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {
-    pub protocol: Protocol,
-    pub members: Vec<Member>,
-    pub token: Token,
-    #[serde(default)]
-    pub canary: Canary,
-    /// Bytes of UDP payload.
-    #[serde(default = "smallest")]
-    payload_size: Sizes,
-    /// Packets per second of each member; none: as fast as its socket takes them. UDP only.
-    rate_pps: Option<Rate>,
-    /// Mean lengths of the times in which a member sends and does not, exponentially distributed;
-    /// the rate is that of both together.
-    on_off: Option<Periods>,
-    /// The members' addresses and routes may come later: until then packets are `send_errors`. UDP
-    /// only.
-    #[serde(default)]
-    early: bool,
-    #[serde(default)]
-    seed: u64,
-    #[serde(default)]
-    segmentation: Segmentation,
-    /// Of TCP.
-    #[serde(default = "cubic")]
-    pub congestion_control: String,
-    #[serde(default = "write_size")]
-    pub write_size: usize,
-    #[serde(default = "five_seconds")]
-    pub connect_timeout_s: Seconds,
-    #[serde(default = "one")]
-    threads: u16,
-    /// When the first packet is due (CLOCK_MONOTONIC); without it, at once.
-    start_ns: Option<u64>,
-    pub duration_s: Seconds,
-}
-
-fn smallest() -> Sizes {
-    Sizes::one(crate::packet::header::HEADER_LENGTH)
-}
-
-fn cubic() -> String {
-    "cubic".to_owned()
-}
-
-fn write_size() -> usize {
-    1 << 17
-}
-
-fn five_seconds() -> Seconds {
-    Seconds::new(5.0).expect("in range")
-}
-
-fn one() -> u16 {
-    1
-}
-
-/// What one member sent; `offered` and `send_errors` are packets of UDP, `retransmits` segments of
-/// TCP. `bytes` of TCP are those that were acknowledged at the end.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct MemberSent {
-    pub offered: u64,
-    pub packets: u64,
-    pub bytes: u64,
-    /// Those that were sent again included; of TCP.
-    pub bytes_sent: u64,
-    pub send_errors: BTreeMap<String, u64>,
-    pub retransmits: u32,
-    pub segments: u32,
-    pub segments_back: u32,
-    pub mss: u32,
-    /// In the schedule; more than `offered` if the generator was too slow, or the tunnel did not
-    /// take them.
-    pub scheduled: Option<u64>,
-}
 
 #[derive(Debug, Serialize)]
 pub struct Sent {
@@ -121,9 +40,6 @@ pub struct Sent {
     segmentation_why: String,
     members: Vec<MemberSent>,
 }
-
-/// What a thread's members sent, by number.
-pub type Numbered = Vec<(usize, MemberSent)>;
 
 pub fn run(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> {
     check(parameters)?;
@@ -313,28 +229,5 @@ fn tcp(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> {
         segmentation: Segmenter::None,
         segmentation_why: "TCP".to_owned(),
         members: sent,
-    })
-}
-
-/// Runs each lane in a thread of its own; the first failure counts.
-pub fn in_threads<T: Send, R: Send>(
-    lanes: Vec<T>,
-    work: impl Fn(T) -> Result<R, Failure> + Sync,
-) -> Result<Vec<R>, Failure> {
-    let work = &work;
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = lanes
-            .into_iter()
-            .map(|lane| {
-                scope.spawn(move || {
-                    clock::use_exact_timers();
-                    work(lane)
-                })
-            })
-            .collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().expect("a lane does not panic"))
-            .collect()
     })
 }

@@ -1,13 +1,14 @@
 //! One thread's members that write TCP, each on one connection.
 
-use super::source::{MemberSent, Numbered, Parameters};
-use super::{LOOK_NS, Waiting};
+use super::super::{LOOK_NS, Waiting};
+use super::parameters::Parameters;
+use super::sent::{MemberSent, Numbered};
 use crate::clock;
 use crate::context::Context;
 use crate::failure::{Failure, during};
 use crate::net::socket;
 use crate::net::tcp_info::TcpInfo;
-use crate::tasks::tcp_source::stream::{Acknowledged, set_options};
+use crate::tasks::tcp_stream::write::{Acknowledged, set_options};
 use nix::sys::epoll::EpollFlags;
 use socket2::Socket;
 use std::io::{ErrorKind, Write};

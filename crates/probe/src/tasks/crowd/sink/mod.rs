@@ -1,19 +1,20 @@
 //! `crowd_sink`: many clients' packets or connections, with a book for each client.
 
+mod parameters;
+mod readers;
+
+pub use parameters::Parameters;
+
 use super::place::each_there;
-use super::readers::{Book, Datagrams, Listener, Reader, Streams, Window};
-use super::source::in_threads;
-use super::{Protocol, check_members, deal};
+use super::{Protocol, check_members, deal, in_threads};
 use crate::clock;
 use crate::context::Context;
 use crate::failure::{Failure, during};
 use crate::latency::{Latency, Summary};
 use crate::net::socket;
-use crate::one_way::Clock;
-use crate::values::{Canary, Seconds, Token};
-use serde::{Deserialize, Serialize};
+use readers::{Book, Datagrams, Listener, Reader, Streams, Window};
+use serde::Serialize;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
@@ -22,41 +23,6 @@ const RECEIVE_BUFFERS: usize = 64 << 20;
 const LEAST_BUFFER: usize = 1 << 20;
 /// A late packet must not be answered by an ICMP error through the tunnel.
 const KEPT_OPEN: Duration = Duration::from_secs(2);
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Member {
-    netns: Option<PathBuf>,
-    bind: IpAddr,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {
-    pub protocol: Protocol,
-    members: Vec<Member>,
-    pub token: Token,
-    /// Each payload is compared with it; of TCP the start of what each call reads.
-    pub canary: Canary,
-    #[serde(default = "one")]
-    threads: u16,
-    pub interval_ms: u32,
-    pub duration_max_s: Seconds,
-    /// After a request to end: go on until nothing has come for so long.
-    #[serde(default)]
-    pub quiet_ms: u32,
-    #[serde(default)]
-    pub clock: Clock,
-    /// End by itself as soon as something has come from each member; of UDP.
-    #[serde(default)]
-    pub until_all: bool,
-    /// Bytes that arrive in `[from, to)` (CLOCK_MONOTONIC) are `counted_bytes`, too.
-    window_ns: Option<(u64, u64)>,
-}
-
-fn one() -> u16 {
-    1
-}
 
 #[derive(Serialize)]
 struct Listening {

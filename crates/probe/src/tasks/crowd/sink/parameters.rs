@@ -1,0 +1,43 @@
+//! What a sink is to receive.
+
+use super::super::Protocol;
+use crate::one_way::Clock;
+use crate::values::{Canary, Seconds, Token};
+use serde::Deserialize;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Member {
+    pub netns: Option<PathBuf>,
+    pub bind: IpAddr,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    pub protocol: Protocol,
+    pub members: Vec<Member>,
+    pub token: Token,
+    /// Each payload is compared with it; of TCP the start of what each call reads.
+    pub canary: Canary,
+    #[serde(default = "one")]
+    pub threads: u16,
+    pub interval_ms: u32,
+    pub duration_max_s: Seconds,
+    /// After a request to end: go on until nothing has come for so long.
+    #[serde(default)]
+    pub quiet_ms: u32,
+    #[serde(default)]
+    pub clock: Clock,
+    /// End by itself as soon as something has come from each member; of UDP.
+    #[serde(default)]
+    pub until_all: bool,
+    /// Bytes that arrive in `[from, to)` (CLOCK_MONOTONIC) are `counted_bytes`, too.
+    pub window_ns: Option<(u64, u64)>,
+}
+
+fn one() -> u16 {
+    1
+}
