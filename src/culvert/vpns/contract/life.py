@@ -20,6 +20,7 @@ from culvert.vpns.contract.observe import (
     UnderlayLook,
     node_state,
     pings_of,
+    silent,
     smallest_ping,
 )
 from culvert.vpns.contract.rules import Rule
@@ -215,7 +216,7 @@ class Life:
         """Leave, check that it is down, reach, check that it is up after a new handshake."""
         target = self.vpn.traffic_address(self.lab.b)
         self.vpn.leave(self.lab.a)
-        if self._tunnel and pings_of(self.probes[self.lab.a.name], target):
+        if self._tunnel and not silent(self.probes[self.lab.a.name], target):
             self.breaks(Rule.COLD, f"{target} still answers after leave()")
         capture.packets()
         self.vpn.reach(self.lab.path)
@@ -258,7 +259,7 @@ class Life:
             if self._answered(capture, Rule.DROP):
                 self._look_at_handshake(capture.packets(), time.time_ns(), Rule.DROP)
             return
-        if self._tunnel and pings_of(self.probes[self.lab.a.name], target):
+        if self._tunnel and not silent(self.probes[self.lab.a.name], target):
             self.breaks(Rule.DROP, f"{target} still answers after drop()")
         resuming(self.vpn).resume(path)
         self._answered(capture, Rule.DROP)

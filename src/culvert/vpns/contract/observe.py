@@ -27,6 +27,9 @@ PINGS = 3
 _ICMP_HEADER = 8
 _PROBE_HEADER = 28
 _ANSWER_MS = 2000
+SILENT_MS = 500
+"""A tunnel that should be down is tried this long: an answer through one that is up, on the link of
+a lab, takes some milliseconds."""
 _SLACK_S = 5.0
 _LIST_S = 10.0
 _NAME = "contract"
@@ -86,9 +89,16 @@ def pings_answered(node: Node, address: Address, *, length: int = 64, count: int
         return pings_of(probe, address, length=length, count=count)
 
 
-def pings_of(probe: Probe, address: Address, *, length: int = 64, count: int = 1) -> int:
+def pings_of(
+    probe: Probe, address: Address, *, length: int = 64, count: int = 1, within_ms: int = _ANSWER_MS
+) -> int:
     """``pings_answered`` of a probe that goes on; of ``smallest_ping()`` if ``length`` is less."""
-    return sum(_ping(probe, address, length) for _ in range(count))
+    return sum(_ping(probe, address, length, within_ms) for _ in range(count))
+
+
+def silent(probe: Probe, address: Address) -> bool:
+    """Whether a ping through a tunnel that should be down is not answered."""
+    return pings_of(probe, address, within_ms=SILENT_MS) == 0
 
 
 def smallest_ping(address: Address) -> int:
@@ -100,16 +110,16 @@ def _headers(address: Address) -> int:
     return IpVersion(address.version).header_bytes + _ICMP_HEADER
 
 
-def _ping(probe: Probe, address: Address, length: int) -> bool:
+def _ping(probe: Probe, address: Address, length: int, within_ms: int) -> bool:
     headers = _headers(address)
     answer = probe.call(
         "echo_once",
-        _ANSWER_MS / 1000 + _SLACK_S,
+        within_ms / 1000 + _SLACK_S,
         to=str(address),
         token=secrets.token_hex(16),  # a late answer is none to the next request
         payload_size=max(length, smallest_ping(address)) - headers,
         df=True,
-        timeout_ms=_ANSWER_MS,
+        timeout_ms=within_ms,
         attempts=1,
     )
     return parse(EchoOnce, answer).answered
