@@ -28,9 +28,7 @@ APT := iproute2 nftables iputils-ping $(if $(shell command -v cc),,gcc libc6-dev
 WORKERS := --numprocesses 3 --dist loadgroup --no-loadscope-reorder --max-worker-restart 0
 
 # The VPNs of the tests; all others (innernet, wesher, those of vendors) are tested where they are installed.
-VPNS := wireguard openvpn strongswan
-OTHERS := fastd tinc ssh ocserv vpncloud yggdrasil
-MESHES := nebula headscale
+VPNS := wireguard openvpn strongswan fastd tinc ssh ocserv vpncloud yggdrasil nebula headscale
 
 # To build a guest kernel from source, libFuzzer, the ways to become root on a host, and what packs and signs.
 TEST_APT := sudo opendoas gcc g++ libc6-dev make flex bison bc libelf-dev xz-utils zstd gnupg
@@ -166,8 +164,7 @@ clean:
 	@command -v chromium chromium-browser google-chrome >/dev/null || { $(APT_GET) update && \
 	  $(APT_GET) install --yes --no-install-recommends chromium >/dev/null; } \
 	  || echo "no chromium to be had: the tests that look at the report in a browser are skipped"
-	$(SUDO) $(CULVERT) install $(VPNS)
-	$(SUDO) $(CULVERT) install $(OTHERS) $(MESHES) \
+	$(SUDO) $(CULVERT) install $(VPNS) \
 	  || echo "not every VPN could be installed: the tests of the others are skipped"
 	$(call install-packages,$(TEST_APT))
 	@command -v sshd >/dev/null || [ -x /usr/sbin/sshd ] || { $(call without-services,openssh-server); } \

@@ -15,7 +15,7 @@ import pytest
 from culvert import tools
 from culvert.errors import UsageError
 from culvert.install import roles as module
-from culvert.install.roles import ANSIBLE, InstallResult, install, roles_path
+from culvert.install.roles import ANSIBLE, InstallResult, failed_tasks, install, roles_path
 from culvert.labs.host import Host
 from culvert.vpns import registry
 from culvert.vpns.none import NoVpn
@@ -253,3 +253,18 @@ def test_a_vpn_named_twice_is_installed_once(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(module, "_play_here", lambda *_: CHANGED)
     (result,) = install(["works/fast", "works", "works/fast"])
     assert result.vpn == "works"
+
+
+def test_a_failed_installation_names_the_package_in_the_way() -> None:
+    result = {
+        "msg": "'/usr/bin/apt-get install strongswan-libcharon' failed: E: Error",
+        "stdout": "Reading package lists...\nThe following packages have unmet dependencies:\n"
+        " libreswan : Conflicts: strongswan-libcharon but 5.9.8-5 is to be installed\n",
+        "stderr": "E: Error, pkgProblemResolver::Resolve generated breaks\n",
+    }
+    event = {"event": "runner_on_failed", "event_data": {"task": "Install", "res": result}}
+    assert list(failed_tasks([event])) == [
+        "Install: The following packages have unmet dependencies: | "
+        "libreswan : Conflicts: strongswan-libcharon but 5.9.8-5 is to be installed | "
+        "E: Error, pkgProblemResolver::Resolve generated breaks"
+    ]

@@ -26,6 +26,7 @@ HERE = ThisMachine()
 ANSIBLE = Path(culvert.__file__).parent / "ansible"
 """Culvert's playbook and roles: a link to ansible/ in the source tree, files in a wheel."""
 _TAIL_LINES = 5
+_PRINTED_LINES = 2
 
 
 @dataclass(frozen=True)
@@ -220,10 +221,16 @@ def failed_tasks(events: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def _message(result: dict[str, Any]) -> str:
-    """The most specific message of a failed task's result."""
-    messages = (str(result.get(key) or "").strip() for key in ("stderr", "msg", "reason"))
-    lines = [line for line in next(filter(None, messages), "").splitlines() if line.strip()]
-    return " | ".join(lines[-_TAIL_LINES:]) or "no message"
+    """The most specific message of a failed task's result, and the end of what its program printed
+    before: apt names there the packages that are in each other's way."""
+    messages = (_lines(result, key) for key in ("stderr", "msg", "reason"))
+    lines = next(filter(None, messages), [])[-_TAIL_LINES:]
+    return " | ".join(_lines(result, "stdout")[-_PRINTED_LINES:] + lines) or "no message"
+
+
+def _lines(result: dict[str, Any], key: str) -> list[str]:
+    lines = (line.strip() for line in str(result.get(key) or "").splitlines())
+    return [line for line in lines if line]
 
 
 def roles_path(driver: type[Vpn]) -> tuple[Path, ...]:
