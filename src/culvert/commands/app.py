@@ -8,35 +8,23 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from culvert.commands import (
+from culvert.commands.labs import hosts, kubernetes, vm
+from culvert.commands.machine import doctor, probe, shell, wire
+from culvert.commands.many_runs import history, site
+from culvert.commands.measure import clean, run, study, up
+from culvert.commands.results import (
     advise,
-    bisect,
     bundle,
-    clean,
     compare,
-    doctor,
     export,
-    features,
-    history,
-    hosts,
     import_,
-    install,
-    kubernetes,
-    probe,
     repair,
     report,
     reproduce,
-    run,
-    shell,
-    site,
-    study,
-    up,
     verify,
-    versions,
-    vm,
-    vpns,
-    wire,
 )
+from culvert.commands.versions import bisect, versions
+from culvert.commands.vpns import features, install, vpns
 from culvert.console import out
 
 

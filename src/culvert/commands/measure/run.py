@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from culvert.commands.lab_options import LabCommand, chosen
+from culvert.commands.labs.options import LabCommand, chosen
 from culvert.commands.words import Json, LabName, Only, Scale, StudyName
 
 app = typer.Typer()

@@ -1,0 +1,1 @@
+"""Commands of one lab, and the options that labs bring."""

@@ -1,0 +1,1 @@
+"""Commands on this machine, and programs run by hand."""

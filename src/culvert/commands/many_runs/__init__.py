@@ -1,0 +1,1 @@
+"""Commands on the runs of a directory."""
