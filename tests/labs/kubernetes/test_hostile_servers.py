@@ -15,7 +15,14 @@ from culvert.errors import LabError, Unreachable
 from culvert.labs.kubernetes.api import timed_requests
 from culvert.labs.kubernetes.api.client import Api
 from culvert.labs.kubernetes.api.programs import PodProgram
+from culvert.labs.kubernetes.pods.lab import NO_WISHES
+from culvert.labs.kubernetes.pods.manifests import Owner
+from culvert.labs.kubernetes.pods.workspace import Options, Workspace
+from culvert.run.pods.cluster import ReachedCluster
+from culvert.topology.spec import LabSpec
+from culvert.vpns import registry
 from tests.cli import Cli
+from tests.labs.kubernetes.test_busy import VERSION
 
 pytest.importorskip("kubernetes")
 
@@ -185,6 +192,43 @@ def test_commands_end_with_one_error(server: Server, kubeconfig: Path, say: Cli)
         said.refused(code, "cannot be reached: no answer within 5 s")
         assert "secret" not in said.err
     assert not out.exists()
+
+
+LATER: dict[str, Connection] = {
+    "a page": OTHERS["a page"],
+    "hangs up": hanging_up,
+    "the login has expired": answering(b"{}", HEAD.replace(b"200 OK", b"401 Unauthorized")),
+    "the run's place is gone": answering(b"{}", HEAD.replace(b"200 OK", b"404 Not Found")),
+    "its store has failed": answering(b"{}", HEAD.replace(b"200 OK", b"503 Unavailable")),
+}
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_one_that_fails_in_the_middle_of_a_run_ends_it(
+    server: Server,
+    kubeconfig: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+) -> None:
+    """It is looked for after a trial that failed; what was measured is reported all the same."""
+    monkeypatch.setattr("culvert.labs.kubernetes.api.client.PATIENCE_S", 0.1)
+    monkeypatch.setattr(Workspace, "open", _opened)
+    server.serve = answering(json.dumps(VERSION).encode())
+    with ReachedCluster(Api.of(kubeconfig), Options("image:1"), NO_WISHES, prove=False) as reached:
+        reached.require_reachable()
+        reached.under(registry.create(registry.parse("none")), LabSpec())
+        server.serve = LATER[name]
+        with pytest.raises(Unreachable) as error:
+            reached.require_reachable()
+        assert error.value.remedy
+    if name != "the run's place is gone":
+        assert "remains until `culvert clean`" in capsys.readouterr().err
+
+
+def _opened(place: Workspace) -> None:
+    place.owner = Owner("run", "uid")
+    place._made.append(place.home)
 
 
 @pytest.mark.parametrize("where", [(), ("--namespace", "mine")])

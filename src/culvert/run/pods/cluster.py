@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from culvert.console import err
-from culvert.errors import CulvertError, NotPossible, Unreachable
+from culvert.errors import CulvertError, LabError, NotPossible, Unreachable
 from culvert.labs.kubernetes.api.client import Api
 from culvert.labs.kubernetes.pods.lab import NO_WISHES, KubernetesLab, Wishes
 from culvert.labs.kubernetes.pods.workspace import Options, Workspace
@@ -136,7 +136,7 @@ class Clusters(ABC):
         return found
 
     def require_reachable(self) -> None:
-        """Raise Unreachable if no further trial is possible because nothing answers."""
+        """After a trial that failed: raise Unreachable if no further one is possible."""
         return
 
     @abstractmethod
@@ -206,18 +206,23 @@ class ReachedCluster(Clusters):
         return self._under
 
     def close(self) -> None:
-        """Remove the run's namespaces; a warning if the cluster cannot be reached any more."""
+        """Remove the run's namespaces; a warning if that is not possible any more."""
         self._under = None
         try:
             self._stack.close()
-        except Unreachable as error:
+        except LabError as error:
             text = f"warning: {error}; what the run made there remains until `culvert clean` has "
             err.print(f"{text}removed it (--kubeconfig)", markup=False, style="yellow")
 
     def require_reachable(self) -> None:
-        """Ask for its version if the last request had no answer."""
-        if not self._api.requests.answered:
-            self._api.version()
+        """Renew the run's place: no trial works without it, or if its user's login has expired."""
+        try:
+            if self._under is None:
+                self._api.version()
+            else:
+                self._under.workspace.renew()
+        except LabError as error:
+            raise Unreachable(error.what, error.why, error.remedy) from error
 
     def _open(self) -> Under:
         self.say(f"making the run's place in the cluster {self._api.server}")

@@ -138,13 +138,26 @@ class Workspace:
         home = self.home_of(plan)
         if plan.host_network and home not in self._made:
             self._make(manifests.nodes_namespace(self.run_id, self._marks()))
-        self._renew()
+        if time.monotonic() - self._renewed > self.options.limit_s / RENEWED:
+            self.renew()
         self.api.create(
             f"pod {plan.name} in namespace {home}",
             self.api.core.create_namespaced_pod,
             home,
             plan.manifest(),
         )
+
+    def renew(self) -> None:
+        """State when the last pod will have ended. Raises LabError if the run's place is gone."""
+        assert self.owner is not None  # it is open
+        self.api.call(
+            f"the config map {self.owner.name} of the run in namespace {self.home}",
+            self.api.core.patch_namespaced_config_map,
+            self.owner.name,
+            self.home,
+            {"metadata": {"annotations": self._expires()}},
+        )
+        self._renewed = time.monotonic()
 
     def await_running(self, plan: PodPlan, deadline_s: float = POD_DEADLINE_S) -> Any:
         """Wait until a pod runs; returns it. Raises LabError with the reason from its status or its
@@ -228,20 +241,6 @@ class Workspace:
 
     def _expires(self) -> Mapping[str, str]:
         return manifests.expires(time.time(), self.options.limit_s)
-
-    def _renew(self) -> None:
-        """State when the last pod will have ended, before one is made that may run longer."""
-        now = time.monotonic()
-        if self.owner is None or now - self._renewed < self.options.limit_s / RENEWED:
-            return
-        self.api.call(
-            "the config map of the run",
-            self.api.core.patch_namespaced_config_map,
-            self.owner.name,
-            self.home,
-            {"metadata": {"annotations": self._expires()}},
-        )
-        self._renewed = now
 
     def _close_in(self, namespace: str) -> None:
         """In the user's namespace: the objects of the run, by its label."""
