@@ -88,6 +88,8 @@ class Vpn(ABC):
     rekey_deadline_s: ClassVar[float] = 10.0
     """Longest duration of rekey(): with some VPNs it waits until they renew their keys
     themselves."""
+    watchers: int = 0
+    """Instances of inotify(7) that a member's programs make; a kernel limits those of a user."""
     up_deadline_s: float = 10.0
     """Longest duration of each wait of serve(), join() and reach(); a measurement raises it where
     many members join at once."""

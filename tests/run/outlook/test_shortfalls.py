@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from culvert.labs.netns.lab import NetnsLab
 from culvert.plan.plan import Plan
-from culvert.run.outlook.shortfalls import Machine, Shortfall, shortfalls
+from culvert.run.outlook.room import Machine, watchers_in_use
+from culvert.run.outlook.shortfalls import Shortfall, shortfalls
 from culvert.study.study import Study
 from culvert.vpns.registry import installed_catalogue
 from tests.cli import Cli
@@ -116,19 +120,64 @@ clients = [8, 500]
 
 def test_the_largest_number_of_clients_that_fits_is_stated() -> None:
     study = Study.parse(MANY_CLIENTS, installed_catalogue())
-    (found,) = shortfalls(study, Machine([(0,)], 1 << 30))
-    assert (found.cells, found.conditions) == (2, ("clean",))
-    assert found.what == 'topology "star" with 501 members'
-    assert found.remedy == "use at most 60 members, or a machine with more memory"
+    (bare, found) = shortfalls(study, Machine([(0,)], 1 << 30))
+    assert (found.cells, found.conditions) == (1, ("clean",))
+    assert bare.what == 'none on topology "star" with 500 clients'
+    assert found.what == 'wireguard/go on topology "star" with 500 clients'
+    assert found.remedy == "use a machine with more memory, or use at most 59 clients"
 
 
 def test_the_largest_number_of_clients_that_the_open_files_permit_is_stated() -> None:
     study = Study.parse(MANY_CLIENTS, installed_catalogue())
-    (found,) = shortfalls(study, Machine([(0,)], descriptors=1024))
-    assert (found.cells, found.what) == (2, 'topology "star" with 501 members')
-    assert "502 nodes take about 3268 open files, 1024 are permitted" in found.why
-    assert found.remedy == "raise the limit (ulimit -Hn 3268), or use at most 127 members"
+    (_, found) = shortfalls(study, Machine([(0,)], descriptors=1024))
+    assert found.why == "they take about 3268 open files, 1024 are permitted"
+    assert found.remedy == "raise the limit (ulimit -Hn 3268), or use at most 126 clients"
     assert not shortfalls(study, Machine([(0,)], descriptors=3268))
+
+
+def test_programs_that_watch_files_need_as_many_watchers_and_others_none() -> None:
+    study = Study.parse(MANY_CLIENTS, installed_catalogue())
+    (found,) = shortfalls(study, Machine([(0,)], watchers=128))
+    assert found.what == 'wireguard/go on topology "star" with 500 clients'
+    assert found.why == (
+        "their programs take 501 instances of inotify, this user can make 128 more"
+    )
+    assert found.remedy == (
+        "raise the limit (sysctl -w fs.inotify.max_user_instances=1002), or use at most 127 clients"
+    )
+    assert not shortfalls(study, Machine([(0,)], watchers=501))
+
+
+def test_of_several_limits_the_tightest_is_stated() -> None:
+    study = Study.parse(MANY_CLIENTS, installed_catalogue())
+    found = shortfalls(study, Machine([(0,)], 1 << 30, 1024, 40))
+    assert [one.remedy.rpartition(", or ")[2] for one in found] == [
+        "use at most 59 clients",
+        "use at most 39 clients",
+    ]
+
+
+def test_what_a_user_watches_is_counted() -> None:
+    made = [ctypes.CDLL(None).inotify_init1(os.O_CLOEXEC) for _ in range(3)]
+    try:
+        assert watchers_in_use() >= 3
+    finally:
+        for each in made:
+            os.close(each)
+
+
+def test_a_run_refuses_what_does_not_fit_before_a_lab_is_made(
+    say: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(NetnsLab, "open", lambda lab: pytest.fail(f"{len(lab.nodes)} nodes made"))
+    monkeypatch.setattr(Machine, "here", lambda: Machine([(0,), (1,)], descriptors=1024))
+    path = tmp_path / "s.toml"
+    path.write_text(MANY_CLIENTS.replace(', "wireguard/go"', "").replace("[8, 500]", "500"))
+    said = say("run", path, "--out", tmp_path / "out")
+    assert said.code == 3
+    text = " ".join(said.out.split())
+    assert "warning: none on topology" in text
+    assert "raise the limit (ulimit -Hn 3268), or use at most 126 clients" in text
 
 
 def test_a_measurement_that_needs_another_topology_is_named() -> None:

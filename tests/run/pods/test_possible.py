@@ -14,7 +14,8 @@ from culvert.errors import NotPossible
 from culvert.labs.kubernetes.pods.node import PodNode
 from culvert.measurements.base import Measurement
 from culvert.plan.plan import Plan
-from culvert.run.pods.cluster import Clusters, Under, shortfalls_of
+from culvert.run.outlook.shortfalls import summed
+from culvert.run.pods.cluster import Clusters, Under
 from culvert.run.pods.possible import allowed_in, congestion_of, refuse, refuse_as_it_is
 from culvert.study.catalogue import installed_measurements
 from culvert.study.study import Study
@@ -164,7 +165,7 @@ def test_the_cells_of_a_study_that_are_not_possible_are_named_once() -> None:
     kinds = {cell.measurement for cell in plan.cells if cell.key in refused}
     assert kinds == {"tcp", "loaded_rtt"}
     assert len(refused) == 8
-    (shortfall,) = shortfalls_of(plan, refused)
+    (shortfall,) = summed(plan, refused)
     assert str(shortfall) == (
         "with cubic: they may not, so 8 cells (two-nodes, one-node, service, host-network) would "
         "be unsupported here: use another"

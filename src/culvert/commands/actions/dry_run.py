@@ -6,7 +6,8 @@ from culvert.console import out, print_json
 from culvert.labs.kind import OnThisMachine
 from culvert.run.outlook import studies
 from culvert.run.outlook.expected import estimate_of
-from culvert.run.outlook.shortfalls import Machine, shortfalls
+from culvert.run.outlook.room import Machine
+from culvert.run.outlook.shortfalls import shortfalls
 from culvert.run.request import RunRequest
 
 

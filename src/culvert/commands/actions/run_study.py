@@ -17,6 +17,7 @@ from culvert.install.log import latest_installs
 from culvert.journal.journal import Journal
 from culvert.journal.record import RunHead
 from culvert.labs import guest
+from culvert.labs.kind import InNamespaces, Place
 from culvert.machine import record as environment
 from culvert.machine import rootless
 from culvert.plan.plan import Plan
@@ -25,16 +26,18 @@ from culvert.report.labels import Labels
 from culvert.report.views.profiles import FOLDER
 from culvert.run import neighbours
 from culvert.run.claims import line_here
+from culvert.run.outlook.room import Machine
+from culvert.run.outlook.shortfalls import refusals, summed
 from culvert.run.output.progress import Lines, Progress, Screen
 from culvert.run.output.summary import print_summary, summary_document
 from culvert.run.output.tally import Tally
-from culvert.run.pods.cluster import shortfalls_of
+from culvert.run.pods.cluster import Clusters
 from culvert.run.pods.requested import clusters_below
 from culvert.run.profile.perf import Perf
 from culvert.run.profile.pictures import Profiles
 from culvert.run.request import RunRequest
 from culvert.run.runner import Runner
-from culvert.study.catalogue import installed_measurements
+from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.study import Study
 
 
@@ -59,13 +62,11 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
         progress = _progress(study, plan, as_json=as_json)
         if isinstance(progress, Screen):
             stack.enter_context(progress)
-        refused: dict[str, NotPossible] = {}
         if clusters is not None:
             clusters.say = progress.note
-            measurements = installed_measurements()
-            refused = clusters.refusals(study, plan, catalogue, measurements, place.cores)
-            for shortfall in shortfalls_of(plan, refused) if not as_json else ():
-                out.print(f"warning: {shortfall}", style="yellow", markup=False)
+        refused = _refused(request, study, plan, catalogue, clusters, place)
+        for shortfall in summed(plan, refused) if not as_json else ():
+            out.print(f"warning: {shortfall}", style="yellow", markup=False)
         begin = Journal.resume if request.resume else Journal.create
         journal = stack.enter_context(begin(directory, head))
         if not request.resume:
@@ -126,6 +127,20 @@ def _resumable(resume: str) -> Iterator[None]:
             "the reader of its output has closed the pipe",
             f"redirect the output to a file and resume with: {resume}",
         ) from None
+
+
+def _refused(
+    request: RunRequest,
+    study: Study,
+    plan: Plan,
+    catalogue: Catalogue,
+    clusters: Clusters | None,
+    place: Place,
+) -> dict[str, NotPossible]:
+    """Cells, by key, that are known to be unsupported before anything is started."""
+    if clusters is not None:
+        return clusters.refusals(study, plan, catalogue, installed_measurements(), place.cores)
+    return refusals(study, Machine.here(), plan) if isinstance(request.lab, InNamespaces) else {}
 
 
 def _profiles(request: RunRequest, plan: Plan) -> Profiles | None:

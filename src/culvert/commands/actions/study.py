@@ -15,7 +15,8 @@ from culvert.plan.plan import Plan
 from culvert.plan.warnings import warnings_of
 from culvert.run.outlook import studies
 from culvert.run.outlook.expected import estimate_of
-from culvert.run.outlook.shortfalls import Machine, Shortfall, shortfalls
+from culvert.run.outlook.room import Machine
+from culvert.run.outlook.shortfalls import Shortfall, shortfalls
 from culvert.study.catalogue import Catalogue
 from culvert.study.json_schema import json_schema
 from culvert.study.study import Study

@@ -2,48 +2,23 @@
 
 from __future__ import annotations
 
-import resource
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
-from culvert.errors import NotPossible
-from culvert.labs import guest
-from culvert.labs.descriptors import descriptors_of, nodes_within
-from culvert.machine.record.memory import read_memory
-from culvert.machine.tree import Tree
+from culvert.errors import CulvertError, NotPossible
 from culvert.plan.plan import Cell, Plan
+from culvert.run.outlook.room import Machine, require_machine
 from culvert.study.catalogue import installed_measurements
 from culvert.study.conditions.condition import ConditionTable
-from culvert.study.conditions.processors import cores, node_cpus
+from culvert.study.conditions.processors import node_cpus
 from culvert.study.conditions.topology import topology_of
 from culvert.study.lines import Path, line_numbers, nearest_line
 from culvert.study.study import Study
-from culvert.topology.graph import Topology
 from culvert.topology.spec import LabSpec
-
-NODE_BYTES = 1 << 20
-"""Memory of a namespace with its links and its thread: 0.7 MB measured."""
-MEMBER_BYTES = 16 << 20
-"""Memory of a VPN's program, which takes 10 to 60 MB."""
-
-
-@dataclass(frozen=True)
-class Machine:
-    """The resources for labs. ``cores`` are the CPUs that may be used, by physical core."""
-
-    cores: Sequence[tuple[int, ...]]
-    memory_bytes: int | None = None
-    """Available memory; None if unknown."""
-    descriptors: int | None = None
-    """The most open files of this process; None if unknown."""
-
-    @classmethod
-    def here(cls) -> Machine:
-        """This machine, or the guest that this process runs in."""
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        return cls(guest.processors(cores()), read_memory(Tree()).available_bytes, most)
+from culvert.vpns.registry import of_study
 
 
 @dataclass(frozen=True)
@@ -72,27 +47,49 @@ class Shortfall:
         return asdict(self)
 
 
+def refusals(study: Study, machine: Machine, plan: Plan) -> dict[str, NotPossible]:
+    """Cells of the plan, by key, whose labs need what the machine does not have. Cells that
+    ``[[lacking]]`` makes unsupported are left out."""
+    found: dict[str, NotPossible] = {}
+    for cell in plan.present:
+        try:
+            require_machine(of_study(cell.vpn), _lab(study, cell, machine).topology, machine)
+        except NotPossible as error:
+            found[cell.key] = error
+        except CulvertError:  # its trials report it
+            continue
+    return found
+
+
 def shortfalls(study: Study, machine: Machine, plan: Plan | None = None) -> list[Shortfall]:
     """What the labs of the study's conditions need and the machine does not have.
 
-    ``plan`` limits it to a part of the study. Conditions whose cells are all unsupported by
-    ``[[lacking]]`` are left out.
+    ``plan`` limits it to a part of the study.
     """
     plan = plan or Plan.of(study)
+    refused = refusals(study, machine, plan)
+    lines = {
+        cell.condition: _line(study, cell.condition, machine)
+        for cell in plan.cells
+        if cell.key in refused
+    }
+    return summed(plan, refused, lines)
+
+
+def summed(
+    plan: Plan,
+    refused: Mapping[str, NotPossible],
+    lines: Mapping[str, int | None] = MappingProxyType({}),
+) -> list[Shortfall]:
+    """Each reason once for its cells. ``lines`` are those of conditions."""
     found: dict[tuple[int | None, str, str, str], list[Cell]] = {}
     for cell in plan.cells:
-        if cell in plan.absent:
-            continue
-        try:
-            topology = _lab(study, cell, machine).topology
-            _require_memory(topology, machine)
-            _require_descriptors(topology, machine)
-        except NotPossible as error:
-            line = _line(study, cell.condition, machine)
-            found.setdefault((line, error.what, error.why, error.remedy), []).append(cell)
+        if error := refused.get(cell.key):
+            reason = (lines.get(cell.condition), error.what, error.why, error.remedy)
+            found.setdefault(reason, []).append(cell)
     return [
-        Shortfall(*problem, tuple(dict.fromkeys(one.condition for one in cells)), len(cells))
-        for problem, cells in found.items()
+        Shortfall(*reason, tuple(dict.fromkeys(one.condition for one in cells)), len(cells))
+        for reason, cells in found.items()
     ]
 
 
@@ -103,32 +100,6 @@ def _lab(study: Study, cell: Cell, machine: Machine) -> LabSpec:
     parameters = measurement.Parameters.model_validate_json(cell.parameters)
     shaped: LabSpec = measurement.lab(spec, parameters)
     return shaped
-
-
-def _require_memory(topology: Topology, machine: Machine) -> None:
-    nodes, members = len(topology.nodes), len(topology.members)
-    wanted = nodes * NODE_BYTES + members * MEMBER_BYTES
-    if machine.memory_bytes is not None and wanted > machine.memory_bytes:
-        servers = (nodes - members) * NODE_BYTES
-        most = (machine.memory_bytes - servers) // (NODE_BYTES + MEMBER_BYTES)
-        raise NotPossible(
-            f'topology "{topology.name}" with {members} members',
-            f"{nodes} nodes with a VPN on each member take about {wanted >> 20} MB, "
-            f"{machine.memory_bytes >> 20} MB are available",
-            f"use at most {max(most, 0)} members, or a machine with more memory",
-        )
-
-
-def _require_descriptors(topology: Topology, machine: Machine) -> None:
-    wanted = descriptors_of(len(topology.nodes))
-    if machine.descriptors is not None and wanted > machine.descriptors:
-        most = nodes_within(machine.descriptors) - len(topology.nodes) + len(topology.members)
-        raise NotPossible(
-            f'topology "{topology.name}" with {len(topology.members)} members',
-            f"{len(topology.nodes)} nodes take about {wanted} open files, {machine.descriptors} "
-            "are permitted",
-            f"raise the limit (ulimit -Hn {wanted}), or use at most {max(most, 0)} members",
-        )
 
 
 def _line(study: Study, name: str, machine: Machine) -> int | None:

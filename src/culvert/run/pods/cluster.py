@@ -18,8 +18,7 @@ from culvert.labs.kubernetes.pods.lab import NO_WISHES, KubernetesLab, Wishes
 from culvert.labs.kubernetes.pods.workspace import Options, Workspace
 from culvert.labs.process import Usage
 from culvert.measurements.base import Measurement
-from culvert.plan.plan import Cell, Plan
-from culvert.run.outlook.shortfalls import Shortfall
+from culvert.plan.plan import Plan
 from culvert.run.pods.observers import Observers
 from culvert.run.pods.possible import (
     allowed_in,
@@ -235,15 +234,3 @@ class ReachedCluster(Clusters):
         )
         self._stack.callback(under.observers.close)
         return under
-
-
-def shortfalls_of(plan: Plan, refused: Mapping[str, NotPossible]) -> list[Shortfall]:
-    """The refusals of a plan for people: each reason once."""
-    by_reason: dict[tuple[str, str, str], list[Cell]] = {}
-    for cell in plan.cells:
-        if error := refused.get(cell.key):
-            by_reason.setdefault((error.what, error.why, error.remedy), []).append(cell)
-    return [
-        Shortfall(None, *reason, tuple(dict.fromkeys(cell.condition for cell in cells)), len(cells))
-        for reason, cells in by_reason.items()
-    ]

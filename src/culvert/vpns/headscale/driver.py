@@ -49,6 +49,7 @@ class Headscale(AssigningMeshVpn):
     tables = frozenset({"52"})
     device, fixed_range = members.DEVICE, control.ADDRESSES
     port = Ports.member
+    watchers = 1
     up_deadline_s = 20.0
     rekey_deadline_s = 130.0
     """A sender renews WireGuard's keys after 120 s."""

@@ -11,7 +11,6 @@ from culvert.vpns.authoring import (
     Capability,
     DataPath,
     Host,
-    Lab,
     LabError,
     Missing,
     Node,
@@ -29,9 +28,6 @@ from culvert.vpns.wireguard.control import TOOL, Control, ControlSocket, Control
 from culvert.vpns.wireguard.packet import Padding
 
 CAPABILITIES = frozenset({Capability.NET_ADMIN})
-
-
-WATCHERS = "/proc/sys/fs/inotify/max_user_instances"
 
 
 @dataclass(frozen=True)
@@ -151,10 +147,6 @@ class Device(ABC):
     def version(self, host: Host) -> str:
         """The version of what implements it."""
 
-    def require_room(self, lab: Lab) -> None:
-        """Raise NotPossible if there is no room for all members of the lab."""
-        del lab
-
     @abstractmethod
     def create(self, node: Node) -> Process | None:
         """Create it, down; returns the program that serves it, which can be configured."""
@@ -217,18 +209,6 @@ class ProgramDevice(Device):
 
     def version(self, host: Host) -> str:
         return self.program.version(self.vpn, host)
-
-    def require_room(self, lab: Lab) -> None:
-        """Each program watches its socket; a kernel limits the watchers of a user."""
-        members = lab.members
-        most = int(members[0].text(WATCHERS)) if lab.shared_kernel else len(members)
-        if len(members) > most:
-            raise NotPossible(
-                self.vpn.id,
-                f"{len(members)} members on one kernel, which permits {most} watchers of files",
-                f"sysctl -w fs.inotify.max_user_instances={2 * len(members)}, or use at most "
-                f"{most} members",
-            )
 
     def create(self, node: Node) -> Process:
         """Start the program, which creates it."""

@@ -60,6 +60,7 @@ class WireGuard(Peers):
         else:
             self._wireguard = PROGRAMS.get(variant.name, CURRENT)
             self._implementation = ProgramDevice(self, self._wireguard)
+            self.watchers = 1  # of its control socket
         self._forwarding = Forwarding()
         self._rosenpass = Rosenpass(self) if ROSENPASS in options else None
 
@@ -84,7 +85,6 @@ class WireGuard(Peers):
     def configure(self) -> None:
         """A key pair for each node; a copy of the private key in the node's directory for use by
         hand."""
-        self._implementation.require_room(self.lab)
         names = dict.fromkeys(name for path in self.paths for name in (path.source, path.target))
         self._keys = Keys.new(names, shared=PSK in self.chosen)
         for name in names:

@@ -1,0 +1,126 @@
+"""How many members of a VPN fit on a machine whose kernel all nodes of a lab share.
+
+Ports cannot run out: each node has those of its own network namespace.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from culvert.errors import NotPossible
+from culvert.labs import guest
+from culvert.labs.descriptors import descriptors_of, nodes_within
+from culvert.machine.record.memory import read_memory
+from culvert.machine.tree import Tree
+from culvert.privilege import machine_proc
+from culvert.study.conditions.processors import cores
+from culvert.topology.graph import Role, Topology
+from culvert.vpns.base import Vpn
+
+NODE_BYTES = 1 << 20
+"""Memory of a namespace with its links and its thread: 0.7 MB measured."""
+MEMBER_BYTES = 16 << 20
+"""Memory of a VPN's program, which takes 10 to 60 MB."""
+WATCHERS = "/proc/sys/fs/inotify/max_user_instances"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The resources for labs. ``cores`` are the CPUs that may be used, by physical core; the rest
+    is what is left of it, None if unknown."""
+
+    cores: Sequence[tuple[int, ...]]
+    memory_bytes: int | None = None
+    descriptors: int | None = None
+    """The most open files of this process."""
+    watchers: int | None = None
+    """Instances of inotify(7) that this user can still make."""
+
+    @classmethod
+    def here(cls) -> Machine:
+        """This machine, or the guest that this process runs in."""
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        permitted = Tree().number(WATCHERS)
+        return cls(
+            guest.processors(cores()),
+            read_memory(Tree()).available_bytes,
+            most,
+            None if permitted is None else max(permitted - watchers_in_use(), 0),
+        )
+
+
+@dataclass(frozen=True)
+class _Limit:
+    """The most members for which a resource suffices."""
+
+    members: int
+    why: str
+    remedy: str
+
+
+def require_machine(vpn: Vpn, topology: Topology, machine: Machine) -> None:
+    """Raise NotPossible if the VPN's members do not fit on the machine, with the largest number
+    that does."""
+    members = len(topology.members)
+    limit = min(_limits(vpn, topology, machine), key=lambda one: one.members, default=None)
+    if limit is None or members <= limit.members:
+        return
+    gateways = len(topology.of_role(Role.GATEWAY))
+    word = "clients" if gateways else "members"
+    raise NotPossible(
+        f'{vpn.id} on topology "{topology.name}" with {members - gateways} {word}',
+        limit.why,
+        f"{limit.remedy}, or use at most {max(limit.members - gateways, 0)} {word}",
+    )
+
+
+def _limits(vpn: Vpn, topology: Topology, machine: Machine) -> Iterator[_Limit]:
+    nodes, members = len(topology.nodes), len(topology.members)
+    others = nodes - members
+    if machine.memory_bytes is not None:
+        wanted = nodes * NODE_BYTES + members * MEMBER_BYTES
+        yield _Limit(
+            (machine.memory_bytes - others * NODE_BYTES) // (NODE_BYTES + MEMBER_BYTES),
+            f"they take about {wanted >> 20} MB of memory, {machine.memory_bytes >> 20} MB are "
+            "available",
+            "use a machine with more memory",
+        )
+    if machine.descriptors is not None:
+        wanted = descriptors_of(nodes)
+        yield _Limit(
+            nodes_within(machine.descriptors) - others,
+            f"they take about {wanted} open files, {machine.descriptors} are permitted",
+            f"raise the limit (ulimit -Hn {wanted})",
+        )
+    if machine.watchers is not None and vpn.watchers:
+        wanted = vpn.watchers * members
+        yield _Limit(
+            machine.watchers // vpn.watchers,
+            f"their programs take {wanted} instances of inotify, this user can make "
+            f"{machine.watchers} more",
+            f"raise the limit (sysctl -w fs.inotify.max_user_instances={2 * wanted})",
+        )
+
+
+def watchers_in_use() -> int:
+    """Instances of inotify(7) of this user's processes."""
+    proc, found = machine_proc(), 0
+    for process in proc.iterdir():
+        if not process.name.isdecimal():
+            continue
+        with suppress(OSError):  # it has ended, or is another user's
+            if process.stat().st_uid == os.geteuid():
+                found += sum(_watches(each) for each in (process / "fd").iterdir())
+    return found
+
+
+def _watches(descriptor: Path) -> bool:
+    try:
+        return descriptor.readlink() == Path("anon_inode:inotify")
+    except OSError:  # it was closed
+        return False
