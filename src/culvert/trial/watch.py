@@ -194,11 +194,12 @@ class Watcher:
 
     def _account_on(self, name: str, probe: Probe) -> Task:
         node = self._lab.nodes[name]
-        devices = [attachment.device for attachment in self._lab.attachments(name)]
-        if node.role is not Role.ROUTER:
+        if node.role is Role.ROUTER:
+            devices = [attachment.device for attachment in self._lab.attachments(name)]
+        else:
             devices = [node.underlay.device, self._vpn.interface(node)]
-        # A tunnel that is not up yet has no interface.
-        devices = [each for each in dict.fromkeys(devices) if node.link(each) is not None]
+            # A tunnel that is not up yet has no interface.
+            devices = [each for each in dict.fromkeys(devices) if node.link(each) is not None]
         threads = ["ksoftirqd/.*", *self._vpn.kernel_threads]
         return begin_accounting(probe, self._vpn.processes[name], devices, threads)
 

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Network
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from culvert.errors import NotPossible
+from culvert.labs.node import Node
+from culvert.measurements.gateway import proof
+from culvert.measurements.gateway.ceiling import NearLink
 from culvert.measurements.gateway.figures import slowest_share
 from culvert.measurements.gateway.load import GatewayLoad, GatewayLoadParameters
+from culvert.proof.limits import GENERATOR
 from culvert.results import Status
 from culvert.run.trials.finding import TrialFinding
 from culvert.topology.graph import Path
 from culvert.topology.shapes import star
 from culvert.topology.spec import LabSpec
+from culvert.trial.check import Check
+from culvert.trial.session import Session
+from culvert.vpns.base import Vpn
 from culvert.vpns.wireguard.driver import WireGuard
 from tests.quiet import quiet
 from tests.run.cells import measure, value, vpn
@@ -129,33 +137,67 @@ def test_the_gateway_alone_is_accounted_and_every_client_proved() -> None:
     assert "no clear text on the underlay (at core, from all clients)" in names
 
 
+def leak(vpn: Vpn, client: Node) -> None:
+    """The client's packets leave beside its tunnel from now on."""
+    core = next(
+        end.address.ip
+        for end in vpn.lab.attachments("core")
+        if end.address.network == client.underlay.address.network
+    )
+    gateway = IPv4Network(f"{vpn.inner(vpn.lab.nodes['gateway']).ip}/32")
+    client.add_route(gateway, gateway=core)
+
+
 class Leaking(WireGuard):
     """The packets of one client leave beside its tunnel."""
 
-    leaking = "c3"
-
-    def connect(self, source: object) -> None:
-        super().connect(source)  # type: ignore[arg-type]
-        node = self.lab.nodes[self.leaking]
-        if source is node:
-            beyond = next(
-                end.address.ip
-                for end in self.lab.attachments("core")
-                if end.address.network == node.underlay.address.network
-            )
-            gateway = IPv4Network(f"{self.inner(self.target).ip}/32")
-            node.add_route(gateway, gateway=beyond)
+    def connect(self, source: Node) -> None:
+        super().connect(source)
+        if source.name == "c3":
+            leak(self, source)
 
 
 @pytest.mark.lab
 @pytest.mark.vpn
-def test_a_client_that_leaks_is_named() -> None:
+def test_one_client_of_many_that_leaks_is_named() -> None:
     if lacks := skip_reason("wireguard/go"):
         pytest.skip(lacks)
 
     def leaking() -> TrialFinding:
-        return measure(Leaking(driver("wireguard/go").variant), GatewayLoad(), PACED, STAR)
+        given = {**PACED, "clients": 24}
+        return measure(Leaking(driver("wireguard/go").variant), GatewayLoad(), given, STAR)
 
     finding = quiet(leaking)
     assert finding.status is Status.INVALID
     assert finding.reason == "every client's canary: packets left outside the tunnel at c3"
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_a_client_that_leaks_in_the_load_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    if lacks := skip_reason("wireguard/go"):
+        pytest.skip(lacks)
+    before = proof.every_canary
+
+    def canary_then_leak(session: Session, *rest: Any) -> Check:
+        check = before(session, *rest)
+        leak(session.vpn, session.lab.nodes["c3"])
+        return check
+
+    monkeypatch.setattr(proof, "every_canary", canary_then_leak)
+    finding = quiet(lambda: measure(vpn("wireguard/go"), GatewayLoad(), PACED, STAR))
+    assert finding.status is Status.INVALID
+    assert "; of c3" in finding.reason
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_a_load_that_its_generators_limit_is_invalid(monkeypatch: pytest.MonkeyPatch) -> None:
+    if lacks := skip_reason("wireguard/go"):
+        pytest.skip(lacks)
+    given = {"clients": 4, "protocol": "tcp", "duration": "300ms", "warmup": "100ms"}
+    slow = NearLink(goodput_bps=1e3)  # as if the generators reached no more on the bare links
+    monkeypatch.setattr("culvert.measurements.gateway.load.near_link", lambda *_: slow)
+    finding = measure(vpn("wireguard/go"), GatewayLoad(), given, STAR)
+    assert finding.status is Status.INVALID
+    assert GENERATOR in finding.reason

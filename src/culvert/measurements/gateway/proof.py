@@ -94,6 +94,12 @@ def judge(
             "the machine is too slow to open so many sockets: use fewer clients",
         ),
         intact(sum(one.sunk.corrupt for one in trial.carried)),
+        Check(
+            "the load arrived",
+            any(one.sunk.bytes for one in trial.carried),
+            f"nothing arrived of {len(trial.carried)} clients that sent",
+            "the machine is too slow for so many clients: use fewer, or repeat it when less runs",
+        ),
     ]
     if seen is not None:
         for check in judge_capture(session.vpn, seen, f"at {CORE}, from all clients"):
