@@ -134,6 +134,20 @@ def test_a_packet_with_structure_fails(wireguard: Vpn, tunnel: Vpn) -> None:
     assert [check.passed for check in silence] == [True, True, False]
 
 
+def test_readable_messages_of_a_handshake_are_few_beside_a_load(wireguard: Vpn) -> None:
+    def passed(count: int, searched: int = 100, most: int | None = 40) -> bool:
+        search = {"packets": searched, "least_bytes": 16}
+        seen = captured(readable=doubtful(count), searched=search)
+        judged = judge_capture(wireguard, seen, "x", readable=most)
+        return all(check.passed for check in judged)
+
+    assert passed(45)
+    assert not passed(46)
+    assert passed(46, most=None), "where the tunnel connects often"
+    assert passed(9, searched=1000)
+    assert not passed(10, searched=1000), "a tenth was captured"
+
+
 def test_packets_corrupted_as_requested_are_no_strangers(wireguard: Vpn) -> None:
     def passed(count: int) -> bool:
         seen = captured(strangers=doubtful(count))

@@ -58,22 +58,25 @@ OF_MESHES: Mapping[str, bytes] = {
     "headscale/direct": HEADERS["wireguard/go"],
 }
 SEND = """
-import socket, sys
+import itertools, socket, sys, time
 data = open(sys.argv[3], "rb").read()
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-    for _ in range(int(sys.argv[4])):
+    count, pause_s = int(sys.argv[4]), float(sys.argv[5])
+    for _ in range(count) if count else itertools.count():
         sender.sendto(data, (sys.argv[1], int(sys.argv[2])))
+        time.sleep(pause_s)
 """
 
 
-def send(session: Session, data: bytes, count: int) -> list[str]:
-    """The command that sends such packets to the tunnel's port of node b, beside the tunnel."""
+def send(session: Session, data: bytes, count: int, pause_s: float = 0) -> list[str]:
+    """The command that sends such packets to the tunnel's port of node b, beside the tunnel;
+    count 0: until it is stopped."""
     flow = session.vpn.outer_flow
     assert flow is not None
     file = session.source.directory / "plain"
     file.write_bytes(data)
     to = str(session.target.underlay.address.ip), str(max(flow.ports))
-    return [sys.executable, "-c", SEND, *to, str(file), str(count)]
+    return [sys.executable, "-c", SEND, *to, str(file), str(count), str(pause_s)]
 
 
 def opened(stack: ExitStack, text: str, link: LinkSpec) -> Session:
@@ -148,6 +151,16 @@ def test_what_the_link_corrupts_as_requested_is_no_stranger() -> None:
         assert failed(session, watched.nodes["b"].captured, corruption)
 
 
+OF_HANDSHAKES: Mapping[str, bytes] = {
+    "openvpn/aes-256-gcm": b"\x20" + NOISE.randbytes(8) + b"\0\0\0\0\1",
+    "strongswan/esp-aes256gcm": bytes(4) + NOISE.randbytes(16) + b"\x21\x20\x22\x08" + bytes(8),
+    "nebula/aes": b"\x10\0\0\0" + NOISE.randbytes(12),
+    "fastd/salsa2012-umac": b"\1\0\0\0",
+    "vpncloud/aes128": b"\xff" + NOISE.randbytes(7),
+}
+"""What a message of a handshake begins with, behind which clear text may follow."""
+
+
 class Beside(Udp):
     """A load, and beside it a few packets to the tunnel's port, in clear text behind a header."""
 
@@ -155,7 +168,7 @@ class Beside(Udp):
         self._data = (header + TEXT * 12)[:SIZE]
 
     def run(self, session: Session, parameters: UdpParameters) -> Outcome:
-        process = session.source.daemon(send(session, self._data, 3000), name="plain")
+        process = session.source.daemon(send(session, self._data, 0, pause_s=0.0005), name="plain")
         try:
             return super().run(session, parameters)
         finally:
@@ -179,3 +192,21 @@ def test_a_trial_with_plain_packets_beside_the_load_is_invalid(text: str) -> Non
             check.figures[name] for name in ("strangers", "structured") if check.figures.get(name)
         )
         assert check.detail.startswith(f"{count} of ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "openvpn/aes-256-gcm",
+        *(pytest.param(name, marks=pytest.mark.long) for name in list(OF_HANDSHAKES)[1:]),
+    ],
+)
+def test_clear_text_behind_a_handshakes_header_beside_the_load_is_found(text: str) -> None:
+    if reason := skip_reason(text):
+        pytest.skip(reason)
+    load = {"duration": "500ms", "packet_size": 1000, "rate": "50Mbit/s"}
+    spec = LabSpec(topology=mesh(2)) if text in OF_MESHES else LabSpec()
+    finding = measure(vpn(text), Beside(OF_HANDSHAKES[text]), load, spec)
+    assert finding.status is Status.INVALID
+    found = [check.name for check in finding.evidence.checks if not check.passed]
+    assert any(name.startswith("few packets of a handshake") for name in found), found

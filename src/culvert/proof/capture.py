@@ -17,6 +17,10 @@ _BESIDE_CANARY = 0.5
 """Bytes at a relay that the path does not use, as a share of those of a canary that crosses it:
 keepalives, and members that look for paths."""
 _SHOWN_BYTES = 16
+HANDSHAKE_PACKETS = 40
+"""A loaded tunnel may send so many readable packets: one with certificates takes about twenty, also
+to renew its keys."""
+_BY_CHANCE = 5
 ENTROPY_SAMPLE_BYTES = 20_000
 """With fewer bytes the estimate itself is too low to be used."""
 
@@ -28,9 +32,11 @@ def judge_capture(
     *,
     entropy_bits: float = MIXED_ENTROPY_BITS,
     corruption: float = 0.0,
+    readable: int | None = None,
 ) -> list[Check]:
     """Checks of one capture. ``where`` names the place and phase, ``corruption`` is the requested
-    share of packets in which the link flips a bit.
+    share of packets in which the link flips a bit. ``readable`` packets at most may have clear text
+    in messages that may have some, such as a handshake's; None: any number.
 
     For the baseline the canary must be *seen*, which shows that the capture works. A variant that
     protects integrity only may have clear text in its own packets.
@@ -45,6 +51,7 @@ def judge_capture(
         _nothing_beside(captured, where, corruption),
         *_looks_random(captured, where, entropy_bits),
         *_one_by_one(vpn, captured, where, corruption),
+        *([] if readable is None else [_few_readable(captured, where, readable, corruption)]),
     ]
 
 
@@ -231,6 +238,22 @@ def _one_by_one(vpn: Vpn, captured: Captured, where: str, corruption: float) -> 
             )
         )
     return checks
+
+
+def _few_readable(captured: Captured, where: str, of_all: int, corruption: float) -> Check:
+    """Of a sample as large a share, and a few more, since it is random."""
+    readable = captured.readable
+    share = min(1.0, captured.packets / max(captured.searched_packets, 1))
+    most = of_all * share + _BY_CHANCE + _corrupted(captured.packets, corruption)
+    return Check(
+        f"few packets of a handshake ({where})",
+        readable.packets <= most,
+        f"{_how_many(readable, captured)} are readable messages, such as those of a handshake; "
+        f"expected: at most {most:.0f}",
+        "find the sender: it sends clear text behind a handshake's header, or the tunnel connects "
+        "again and again; see its log",
+        {"readable": readable.packets, "most": most},
+    )
 
 
 def _of_a_sample(captured: Captured) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from culvert.proof.capture import judge_capture
+from culvert.proof.capture import HANDSHAKE_PACKETS, judge_capture
 from culvert.proof.reconcile import LinkCount, reconcile
 from culvert.proof.route import judge_relays, to_control
 from culvert.topology.link.spec import LinkSpec
@@ -33,7 +33,9 @@ def judge_outcome(session: Session, outcome: Outcome) -> list[Check]:
     ]
     checks += outcome.doubts
     for watched in outcome.watched:
-        checks += _of_captures(session, watched)
+        # Without a steady load the tunnel may connect at any time, and often.
+        handshakes = None if outcome.traffic is None else HANDSHAKE_PACKETS
+        checks += _of_captures(session, watched, handshakes)
         if not link.offloads:
             checks.append(_only_wire_packets(watched))
         if outcome.traffic is not None:
@@ -43,7 +45,7 @@ def judge_outcome(session: Session, outcome: Outcome) -> list[Check]:
     return checks
 
 
-def _of_captures(session: Session, watched: Watched) -> list[Check]:
+def _of_captures(session: Session, watched: Watched, readable: int | None) -> list[Check]:
     """The receiver's capture must contain the tunnel's packets; the sender's no packet beside them.
 
     Without a VPN, the capture with more canaries must contain clear text: data may flow one way.
@@ -58,11 +60,16 @@ def _of_captures(session: Session, watched: Watched) -> list[Check]:
         watched.nodes[target].captured,
         f"towards {target}",
         corruption=impairment.a_to_b.corrupt,
+        readable=readable,
     )
     back = watched.nodes[source].captured
     if back.packets:
         checks += judge_capture(
-            vpn, back, f"towards {source}", corruption=impairment.b_to_a.corrupt
+            vpn,
+            back,
+            f"towards {source}",
+            corruption=impairment.b_to_a.corrupt,
+            readable=readable,
         )
     return checks
 

@@ -34,6 +34,8 @@ pub enum Verdict {
     Stranger,
     /// Its ciphertext is none.
     Structured,
+    /// A message that may be clear text, such as a handshake's, and has some.
+    Readable,
 }
 
 /// Of the payload of a packet that may be a super-packet. A TCP segment may begin anywhere in a
@@ -48,15 +50,15 @@ pub fn verdict(messages: &[Message], seen: &Seen<'_>, super_packet: bool) -> Ver
     }
     let mut found = Verdict::Stranger;
     for message in messages.iter().filter(|each| each.fits(seen, super_packet)) {
-        found = message.noise.map_or(Verdict::Fits, |(from, behind)| {
-            let end = seen.payload_length.saturating_sub(behind);
-            let end = end.min(seen.payload.len());
-            of_noise(
-                seen.payload.get(from..end).unwrap_or_default(),
-                super_packet,
-            )
-        });
-        if found == Verdict::Fits {
+        let (from, behind) = message.noise.unwrap_or_default();
+        let end = seen.payload_length.saturating_sub(behind);
+        let end = end.min(seen.payload.len());
+        let bytes = seen.payload.get(from..end).unwrap_or_default();
+        found = match (of_noise(bytes, super_packet), message.noise) {
+            (Verdict::Structured, None) => Verdict::Readable,
+            (verdict, _) => verdict,
+        };
+        if matches!(found, Verdict::Fits | Verdict::Readable) {
             break;
         }
     }
@@ -125,7 +127,8 @@ mod tests {
 
     fn data() -> Vec<Message> {
         let json = r#"[{"fixed":[[0,255,4],[1,255,0]],"least":32,"step":16,"noise":[16,0]},
-                       {"fixed":[[0,255,1],[1,255,0]],"least":148,"most":148,"noise":[4,32]}]"#;
+                       {"fixed":[[0,255,1],[1,255,0]],"least":148,"most":148,"noise":[4,32]},
+                       {"fixed":[[0,255,2]],"least":64}]"#;
         serde_json::from_str(json).unwrap()
     }
 
@@ -156,6 +159,8 @@ mod tests {
         );
         let before = [&[1, 0, 0, 0][..], &[0; 32], &noise(112)].concat();
         assert_eq!(judge(&before), Verdict::Structured);
+        assert_eq!(judge(&[&[2][..], &noise(500)].concat()), Verdict::Fits);
+        assert_eq!(judge(&[2; 100]), Verdict::Readable, "a handshake's");
     }
 
     #[test]

@@ -86,6 +86,7 @@ class Captured(Result):
     strangers: Doubtful = Doubtful()
     """Of the flow, but none of its messages."""
     structured: Doubtful = Doubtful()
+    readable: Doubtful = Doubtful()
     """With structure where ciphertext is due."""
     randomness: Randomness | None = None
     kernel_drops: int = 0

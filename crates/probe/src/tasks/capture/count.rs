@@ -151,6 +151,7 @@ impl<'a> Capture<'a> {
             Verdict::Fits => return,
             Verdict::Stranger => &mut self.evidence.strangers,
             Verdict::Structured => &mut self.evidence.structured,
+            Verdict::Readable => &mut self.evidence.readable,
         };
         doubtful.packets += 1;
         if doubtful.recorded.len() < DOUBTFUL {

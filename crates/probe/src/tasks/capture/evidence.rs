@@ -97,6 +97,8 @@ pub struct Evidence {
     pub strangers: Doubtful,
     /// With structure where ciphertext must be.
     pub structured: Doubtful,
+    /// With structure in a message that may have some, such as a handshake's.
+    pub readable: Doubtful,
     pub randomness: Option<Randomness>,
     pub kernel_drops: u32,
     pub recorded: Vec<Recorded>,
