@@ -23,21 +23,6 @@ def known_studies(incomplete: str) -> list[str]:
     return [name for name in shipped_studies() if name.startswith(incomplete)]
 
 
-def known_labs(incomplete: str) -> list[str]:
-    """Every installed lab whose name begins so."""
-    from culvert.labs.registry import names
-
-    return [name for name in names() if name.startswith(incomplete)]
-
-
-LabName = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help="Where the nodes are: netns, vm, hosts or kubernetes.",
-        autocompletion=known_labs,
-    ),
-]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="Directory of a run.")]
 StudyName = Annotated[

@@ -18,7 +18,7 @@ from culvert.results import canonical_json
 from culvert.study.builds import BuildTable, split_build
 from culvert.study.catalogue import Catalogue
 from culvert.study.claims.claim import PublishedValue
-from culvert.study.claims.lacking import NOTHING, Lacking, without_lacking_lab
+from culvert.study.claims.lacking import NOTHING, Lacking, without_lacking_topology
 from culvert.study.claims.test import ClaimTest
 from culvert.study.conditions.condition import ConditionTable
 from culvert.study.conditions.impairments import DIRECTORY
@@ -103,7 +103,7 @@ class Study:
         """
         data, lines = read_toml(text, source)
         data, renames = with_new_names(data)
-        data, lacking_lab = without_lacking_lab(data)
+        data, lacking_lab = without_lacking_topology(data)
         try:
             file = StudyFile.model_validate(data, context={DIRECTORY: directory}).expanded()
         except ValidationError as error:

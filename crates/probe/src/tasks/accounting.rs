@@ -6,10 +6,10 @@ use crate::accounting::snapshot::{End, Scope, Snapshot};
 use crate::clock;
 use crate::context::{Context, Started};
 use crate::failure::Failure;
-use crate::interference::Watch;
+use crate::interference::{Interference, Watch};
 use crate::values::Seconds;
 use regex_lite::Regex;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -40,7 +40,15 @@ fn a_day() -> Seconds {
     Seconds::new(Seconds::MAX).expect("the maximum is in range")
 }
 
-pub fn run(parameters: &Parameters, context: &Context) -> Result<Delta, Failure> {
+#[derive(Debug, Serialize)]
+pub struct Accounted {
+    #[serde(flatten)]
+    delta: Delta,
+    /// None if the request did not want it.
+    interference: Option<Interference>,
+}
+
+pub fn run(parameters: &Parameters, context: &Context) -> Result<Accounted, Failure> {
     let scope = Scope {
         watched: parameters.pids.clone(),
         kernel_threads: compile(&parameters.kernel_threads)?,
@@ -58,9 +66,11 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Delta, Failure>
     context.stop.wait_until(deadline_ns);
     let after = Snapshot::take(&scope, End::Last)?;
     let mut delta = between(&before, &after);
-    delta.interference = interference;
     delta.probe = delta.probe.filter(|_| parameters.own);
-    Ok(delta)
+    Ok(Accounted {
+        delta,
+        interference,
+    })
 }
 
 fn compile(names: &[String]) -> Result<Vec<Regex>, Failure> {

@@ -15,12 +15,13 @@ from culvert.errors import UsageError
 if TYPE_CHECKING:
     from culvert.labs.kind import LabKind, LabOption
 
+LAB = "lab"
 PREFIX = "lab_"
 """Of the names of parameters: an option may be called ``from``."""
 
 
 class LabCommand(TyperCommand):
-    """A command with the options of every installed lab; ``given`` returns those that were typed.
+    """A command with --lab and the options of every installed lab; ``ctx.obj`` is the chosen lab.
 
     The labs are loaded when the command is parsed, not for every command of the program.
     """
@@ -30,9 +31,10 @@ class LabCommand(TyperCommand):
         return [*super().get_params(ctx), *_parameters().values()]
 
     def invoke(self, ctx: Any) -> Any:
-        """The callback takes the command's own parameters; those of labs are in ``ctx.obj``."""
+        """The callback takes the command's own parameters."""
         typed = {key: ctx.params.pop(one.name, None) for key, one in _parameters().items()}
-        ctx.obj = {key: value for key, value in typed.items() if value}
+        name = typed.pop(LAB)
+        ctx.obj = _chosen(name, {key: value for key, value in typed.items() if value})
         return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -43,7 +45,8 @@ class LabCommand(TyperCommand):
             formatter.write_dl([each.get_help_record(ctx) for each in arguments])
         with formatter.section("Options"):
             taken = [each.get_help_record(ctx) for each in arguments]
-            formatter.write_dl([one for one in own if one is not None and one not in taken])
+            own = [one for one in own if one is not None and one not in taken]
+            formatter.write_dl([_parameters()[LAB].get_help_record(ctx), *own])
         for kind in _kinds():
             if kind.options:
                 with formatter.section(f"Options of the lab {kind.name} ({kind.summary})"):
@@ -52,7 +55,13 @@ class LabCommand(TyperCommand):
                     )
 
 
-def chosen(name: str, typed: Mapping[str, Any]) -> LabKind:
+def _known_labs(incomplete: str) -> list[str]:
+    from culvert.labs.registry import names
+
+    return [name for name in names() if name.startswith(incomplete)]
+
+
+def _chosen(name: str, typed: Mapping[str, Any]) -> LabKind:
     """The lab of that name with the options that were typed. Raises UsageError, also for an option
     of another lab."""
     from culvert.labs.registry import lab_kind
@@ -92,6 +101,7 @@ def _parameters() -> dict[str, Any]:
 
     every = {_key(option): option for kind in _kinds() for option in kind.options}
     parameters = {f"{PREFIX}{key}": _parameter(option) for key, option in every.items()}
+    parameters[LAB] = _lab()
     options.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
             inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
@@ -103,7 +113,18 @@ def _parameters() -> dict[str, Any]:
     app.command()(options)
     made: Any = typer.main.get_command(app)
     by_name = {each.name: each for each in made.params}
-    return {key: by_name[f"{PREFIX}{key}"] for key in every}
+    return {LAB: by_name[LAB], **{key: by_name[f"{PREFIX}{key}"] for key in every}}
+
+
+def _lab() -> tuple[Any, str]:
+    from culvert.labs.registry import DEFAULT, names
+
+    option = typer.Option(
+        metavar="NAME",
+        help=f"Where the nodes are: {', '.join(names())}.",
+        autocompletion=_known_labs,
+    )
+    return Annotated[str, option], DEFAULT
 
 
 def _parameter(option: LabOption) -> tuple[Any, Any]:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from culvert.commands.labs.options import LabCommand, chosen
-from culvert.commands.words import Json, LabName, Only, Scale, StudyName
+from culvert.commands.labs.options import LabCommand
+from culvert.commands.words import Json, Only, Scale, StudyName
 
 app = typer.Typer()
 
@@ -23,7 +23,6 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an interrupted run in DIR.")
     ] = False,
-    lab: LabName = "netns",
     only: Only = None,
     scale: Scale = "",
     profile: Annotated[
@@ -41,7 +40,7 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run a study: prove, measure and journal every trial."""
-    kind = chosen(lab, ctx.obj)
+    kind = ctx.obj
     if not dry_run:
         kind.begin()  # while the rest is imported
     from culvert.labs.kind import Elsewhere, InNamespaces

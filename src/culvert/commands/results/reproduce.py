@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from culvert.commands.labs.options import LabCommand, chosen
-from culvert.commands.words import Json, LabName
+from culvert.commands.labs.options import LabCommand
+from culvert.commands.words import Json
 
 app = typer.Typer()
 
@@ -24,7 +24,6 @@ def reproduce(
         Path | None,
         typer.Option(metavar="DIR", help="Use this finished run of the study; measure nothing."),
     ] = None,
-    lab: LabName = "netns",
     tolerance: Annotated[
         str, typer.Option(metavar="SHARE", help="Figures this close count as reproduced.")
     ] = "10%",
@@ -40,6 +39,6 @@ def reproduce(
     from culvert.commands.actions.reproduce import Request
     from culvert.commands.actions.reproduce import reproduce as run
 
-    request = Request(bundle, directory, journal, chosen(lab, ctx.obj).words(), tolerance)
+    request = Request(bundle, directory, journal, ctx.obj.words(), tolerance)
     if not run(request, as_json=as_json, as_markdown=markdown):
         raise typer.Exit(1)

@@ -6,7 +6,7 @@ journalled as unsupported, with the entry's reason. A listed condition is always
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -67,19 +67,11 @@ def names_of(entries: object, kind: str) -> dict[str, str]:
     return found
 
 
-def without_lacking_lab(data: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """The study without a lab or topology that is missing here, and the reason; empty if none."""
+def without_lacking_topology(data: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """The study without a topology that is missing here, and the reason; empty if none."""
     lab, entries = data.get("lab"), names_of(data.get("lacking"), "lab")
-    if not isinstance(lab, dict) or not entries:
+    topology = lab.get("topology") if isinstance(lab, dict) else None
+    if not isinstance(topology, str) or topology not in entries or topology in set(Shape):
         return dict(data), ""
-    known: Mapping[str, Callable[[object], bool]] = {
-        "kind": lambda word: word == "netns",
-        "topology": lambda word: word in set(Shape),
-    }
-    reasons: dict[str, str] = {}
-    for key, is_known in known.items():
-        word = lab.get(key)
-        if isinstance(word, str) and word in entries and not is_known(word):
-            reasons[key] = entries[word]
-    kept = {key: value for key, value in lab.items() if key not in reasons}
-    return {**data, "lab": kept}, "; ".join(reasons.values())
+    kept = {key: value for key, value in lab.items() if key != "topology"}
+    return {**data, "lab": kept}, entries[topology]

@@ -8,7 +8,6 @@ use super::network::{IP_COUNTERS, UDP_COUNTERS};
 use super::processors::Cpu;
 use super::snapshot::Snapshot;
 use super::surroundings::Disturbance;
-use crate::interference::Interference;
 use busy::{Busy, busy};
 use processes::{ProcessTime, process_times};
 use serde::Serialize;
@@ -32,8 +31,6 @@ pub struct Delta {
     pub softnet: SoftnetLoss,
     pub context_switches_total: u64,
     pub disturbance: Disturbance,
-    /// None if the request did not want it.
-    pub interference: Option<Interference>,
 }
 
 #[derive(Debug, Serialize)]
@@ -99,7 +96,6 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Delta {
         },
         context_switches_total: since(after.context_switches, before.context_switches),
         disturbance: Disturbance::between(&before.surroundings, &after.surroundings),
-        interference: None,
     }
 }
 
