@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import re
 from pathlib import Path
 
 import pytest
@@ -16,20 +16,24 @@ from tests.cli import Said, culvert, small_study
 PAGE = Path(__file__).parents[2] / "docs" / "add-a-lab.md"
 SHELF = PAGE.read_text().partition("```python\n")[2].partition("```")[0]
 """A lab of somebody else: the page's example."""
+NESTED = (Path(__file__).parent / "plugin" / "nested.py").read_text()
+"""Another, with nodes and links of its own."""
+
+
+def package(place: Path, name: str, code: str, points: str) -> dict[str, str]:
+    """The environment in which a package of one module is installed."""
+    facts = place / f"{name}-1.dist-info"
+    facts.mkdir(parents=True)
+    (place / f"{name}.py").write_text(code)
+    (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+    (facts / "entry_points.txt").write_text(f"[culvert.labs]\n{points}")
+    return {"PYTHONPATH": str(place)}
 
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> dict[str, str]:
-    """The environment in which that package is installed."""
-    place = tmp_path / "packages"
-    (place / "shelf-1.dist-info").mkdir(parents=True)
-    (place / "shelf.py").write_text(SHELF)
-    (place / "shelf-1.dist-info" / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: shelf\nVersion: 1\n"
-    )
-    points = "[culvert.labs]\nshelf = shelf:Shelf\nbroken = shelf:Missing\n"
-    (place / "shelf-1.dist-info" / "entry_points.txt").write_text(points)
-    return {**os.environ, "PYTHONPATH": str(place)}
+    points = "shelf = shelf:Shelf\nbroken = shelf:Missing\n"
+    return package(tmp_path / "packages", "shelf", SHELF, points)
 
 
 def test_labs_declare_what_they_are() -> None:
@@ -78,13 +82,37 @@ def test_a_package_brings_a_lab_with_its_options(shelf: dict[str, str]) -> None:
 
 
 @pytest.mark.lab
-def test_a_run_in_a_lab_of_a_package(shelf: dict[str, str], tmp_path: Path) -> None:
-    study, results = small_study(tmp_path / "s.toml"), tmp_path / "results"
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "code", "seen_at", "vpn"),
+    [
+        pytest.param("shelf", SHELF, "on the shelf", "none", id="with Culvert's nodes"),
+        pytest.param(
+            "nested",
+            NESTED,
+            "on the nested link",
+            "wireguard/go",
+            id="with its own nodes",
+            marks=pytest.mark.vpn,
+        ),
+    ],
+)
+def test_a_run_in_a_lab_of_a_package(
+    name: str, code: str, seen_at: str, vpn: str, tmp_path: Path
+) -> None:
+    installed = package(tmp_path / "packages", name, code, f"{name} = {name}:{name.title()}\n")
+    study, results = small_study(tmp_path / "s.toml", vpn), tmp_path / "results"
     study.write_text(study.read_text().replace("1000/s", "50/s"))
-    said = culvert("run", study, "--out", results, "--lab", "shelf", "--json", env=shelf)
+    said = culvert("run", study, "--out", results, "--lab", name, "--json", env=installed)
     assert said.code == 0, said.err
-    assert json.loads(said.out)["trials"]["ok"] == 1
-    shown = culvert("report", results, env=shelf)
+    assert json.loads(said.out)["trials"]["ok"] == len({"none", vpn})
+    shown = culvert("report", results, env=installed)
     assert shown.code == 0, shown.err
-    assert "on the shelf" in (results / "report.html").read_text()
+    assert seen_at in (results / "report.html").read_text()
     assert culvert("report", results).code == 0  # and where the package is not installed
+
+
+def test_a_lab_of_a_package_is_small_and_uses_no_lab_of_culverts() -> None:
+    assert len(NESTED.splitlines()) <= 300
+    labs = re.findall(r"culvert\.labs\.(\w+)", NESTED)
+    assert set(labs) == {"base", "host", "kind", "node", "process", "this_machine"}
