@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperArgument, TyperGroup
 
 from culvert.commands.labs import hosts, kubernetes, vm
 from culvert.commands.machine import doctor, probe, shell, wire
@@ -83,6 +83,14 @@ class _Commands(TyperGroup):
 
     def format_epilog(self, _ctx: Any, formatter: Any) -> None:
         formatter.write(EXAMPLES)
+
+
+def _no_type(*_: object, **__: object) -> str:
+    """Typer shows Python's types, such as <list[Path]>."""
+    return ""
+
+
+TyperArgument.display_type_rich = _no_type  # type: ignore[method-assign]
 
 
 def _name(module: ModuleType) -> str:

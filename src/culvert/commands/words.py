@@ -62,7 +62,7 @@ MeasuredVpn = Annotated[
     str,
     typer.Option(
         metavar="ID",
-        help="The VPN that is built, as in a study: wireguard/go.",
+        help="VPN that is built, as in a study: wireguard/go.",
         autocompletion=known_vpns,
     ),
 ]
@@ -70,7 +70,7 @@ BuildCommand = Annotated[
     str, typer.Option(metavar="COMMAND", help="Shell command that builds it, at the source's root.")
 ]
 Source = Annotated[
-    Path, typer.Option(metavar="DIR", help="Git repository of the source; a clone's whole history.")
+    Path, typer.Option(metavar="DIR", help="Git repository of the source, with its whole history.")
 ]
 Programs = Annotated[
     str, typer.Option(metavar="DIR", help="Directory of the built programs in the source tree.")

@@ -27,7 +27,6 @@ from culvert.study.study import Study
 from culvert.topology.plan import plan
 from culvert.topology.spec import LabSpec
 
-
 OWN_RUN = 'mount --bind "$0" /run && exec "$@"'
 """A /run for each node: `ip netns exec` gives a program a mount namespace."""
 

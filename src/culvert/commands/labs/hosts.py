@@ -11,7 +11,9 @@ import typer
 from culvert.commands.words import AskSudoPassword, Json, Only, Scale
 
 app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Check, equip and try hosts reached over SSH."
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Check hosts reached over SSH, and install VPNs on them.",
 )
 
 
@@ -37,7 +39,7 @@ def hosts_check(
 
 @app.command("install", epilog="Example: culvert hosts install wireguard --inventory hosts.yml")
 def hosts_install(
-    names: Annotated[list[str], typer.Argument(metavar="VPN...", help="VPNs to install.")],
+    names: Annotated[list[str], typer.Argument(metavar="VPN", help="VPNs to install.")],
     inventory: Annotated[
         Path,
         typer.Option(
@@ -49,7 +51,7 @@ def hosts_install(
 ) -> None:
     """Install VPNs on all hosts with Ansible.
 
-    The hosts need Python for it.
+    Ansible needs Python on the hosts.
     """
     from dataclasses import asdict
 
@@ -78,7 +80,9 @@ def hosts_install(
 @app.command("demo", epilog="Example: sudo culvert hosts demo")
 def hosts_demo(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="Study to run.")] = "quick",
-    hosts: Annotated[int, typer.Option("--hosts", min=2, max=60, help="Number of hosts.")] = 2,
+    hosts: Annotated[
+        int, typer.Option("--hosts", metavar="N", min=2, max=60, help="Number of hosts.")
+    ] = 2,
     rate: Annotated[
         str | None,
         typer.Option(

@@ -28,7 +28,10 @@ app = typer.Typer(
 @app.command("build", epilog="Example: culvert kubernetes build")
 def kubernetes_build(
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Number of parallel compilers; default: one per CPU.")
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Number of parallel compilers; default: one per CPU."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -91,13 +94,20 @@ def kubernetes_check(
     traffic: Annotated[
         list[str] | None,
         typer.Option(
-            help="Traffic to prove: two-nodes, service, host-network, one-node; default: all."
+            metavar="KIND",
+            help="Traffic to prove: two-nodes, service, host-network or one-node; "
+            "repeatable, all by default.",
         ),
     ] = None,
     cluster: Annotated[
-        str, typer.Option(help="Cluster to use: kubeconfig, or embedded (started here).")
+        str,
+        typer.Option(
+            metavar="NAME", help="Cluster to use: kubeconfig, or embedded (started here)."
+        ),
     ] = "kubeconfig",
-    vpn: Annotated[str, typer.Option(help="VPN below the embedded cluster.")] = "none",
+    vpn: Annotated[
+        str, typer.Option(metavar="ID", help="VPN below the embedded cluster.")
+    ] = "none",
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     namespace: Namespace = None,

@@ -19,14 +19,19 @@ app = typer.Typer(
 
 Shares = Annotated[
     list[Path] | None,
-    typer.Option("--share", metavar="DIR", help="Directory that the guest may write; repeatable."),
+    typer.Option(
+        "--share", metavar="DIR", help="Directory that the guest can write to (repeatable)."
+    ),
 ]
 
 
 @app.command("build", epilog="Example: culvert vm build")
 def vm_build(
     hypervisor: Annotated[
-        str, typer.Option(metavar="NAME", help="uml builds a kernel, kvm and tcg fetch one.")
+        str,
+        typer.Option(
+            metavar="NAME", help="Hypervisor of the kernel: uml builds one, kvm and tcg fetch one."
+        ),
     ] = "uml",
     as_json: Json = False,
 ) -> None:
@@ -44,7 +49,7 @@ def vm_build(
 def vm_run(
     argv: Annotated[
         list[str],
-        typer.Argument(metavar="COMMAND...", help="Command and its arguments, after `--`."),
+        typer.Argument(metavar="COMMAND", help="Command and its arguments, after `--`."),
     ],
     hypervisor: HypervisorName = None,
     kernel: KernelPath = None,

@@ -16,7 +16,7 @@ app = typer.Typer()
 def doctor(as_json: Json = False) -> None:
     """Report what this machine can measure, and what is missing.
 
-    What is missing has a remedy. Exit code 3: no study can run.
+    Each missing part has a remedy. Exit code 3: no study can run.
     """
     from culvert.doctor import examine, ready, show
     from culvert.machine import rootless

@@ -13,14 +13,12 @@ app = typer.Typer()
 def shell(
     argv: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[COMMAND]...", help="Command to run instead of $SHELL, after `--`."
-        ),
+        typer.Argument(metavar="COMMAND", help="Command to run instead of $SHELL, after `--`."),
     ] = None,
 ) -> None:
     """Start a shell that can create network namespaces.
 
-    Without root its namespaces are its own and end with it. `culvert wire` connects them.
+    Without root, the namespaces end with the shell. `culvert wire` connects them.
     """
     import os
 

@@ -18,7 +18,7 @@ app = typer.Typer()
 def history(
     directories: Annotated[
         list[Path],
-        typer.Argument(metavar="DIR...", help="Directories of runs, or with runs below them."),
+        typer.Argument(metavar="DIR", help="Directories with runs in or below them."),
     ],
     study: Annotated[
         str | None, typer.Option(metavar="NAME", help="Include only runs of this study.")

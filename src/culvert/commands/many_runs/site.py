@@ -17,7 +17,7 @@ app = typer.Typer()
 def site(
     given: Annotated[
         list[Path],
-        typer.Argument(metavar="DIR...", help="Directories with runs or bundles, or bundles."),
+        typer.Argument(metavar="DIR", help="Bundles, and directories with runs or bundles."),
     ],
     target: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Write the site into this directory.")

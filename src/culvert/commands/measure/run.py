@@ -28,7 +28,7 @@ def run(
     profile: Annotated[
         bool,
         typer.Option(
-            "--profile", help="Also profile a trial of each cell, which does not count (perf)."
+            "--profile", help="Profile one more trial of each cell with perf; it does not count."
         ),
     ] = False,
     dry_run: Annotated[

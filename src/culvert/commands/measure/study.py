@@ -14,7 +14,7 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, show 
 
 @app.command("check", epilog="Example: culvert study check mine.toml")
 def study_check(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Study files.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Study files.")],
     as_json: Json = False,
 ) -> None:
     """Report every problem of study files, with line and remedy."""

@@ -21,7 +21,9 @@ def up(
     ],
     topology: Annotated[
         str,
-        typer.Option(help="Topology: pair, routed, star:5 or mesh:3 (members), or public."),
+        typer.Option(
+            metavar="SHAPE", help="Topology: pair, routed, star:5 or mesh:3 (members), or public."
+        ),
     ] = "pair",
     as_json: Json = False,
 ) -> None:

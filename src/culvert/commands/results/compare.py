@@ -41,9 +41,7 @@ def compare(
     ],
     vpn: Annotated[
         list[str] | None,
-        typer.Option(
-            "--vpn", metavar="VPN", help="Compare two VPNs of one run; repeat for the second."
-        ),
+        typer.Option("--vpn", metavar="VPN", help="VPN of one run to compare; give two."),
     ] = None,
     tolerance: Tolerance = "3%",
     alpha: Alpha = "5%",

@@ -15,22 +15,28 @@ app = typer.Typer()
 
 @app.command("import", epilog="Example: culvert import knb all-merged.csv --out results/knb")
 def import_(
-    form: Annotated[ForeignFormat, typer.Argument(metavar="FORMAT", help="Input format.")],
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files or directories.")],
+    form: Annotated[
+        ForeignFormat,
+        typer.Argument(metavar="FORMAT", help="Input format: knb, iperf3, hey, ping or flent."),
+    ],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files or directories.")],
     directory: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Directory of the journal.")
     ] = None,
     vpn: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="ID", help="VPN of all results, or NAME=ID for a name in the data; repeatable."
+            metavar="ID",
+            help="VPN of all results; or NAME=ID, the VPN of the results that the data calls "
+            "NAME (repeatable).",
         ),
     ] = None,
     baseline: Annotated[
-        str, typer.Option(metavar="NAME", help="Name in the data of results without a VPN.")
+        str, typer.Option(metavar="NAME", help="Name that the data gives results without a VPN.")
     ] = "",
     condition: Annotated[
-        str, typer.Option(metavar="NAME", help="Condition, if the data states none.")
+        str,
+        typer.Option(metavar="NAME", help="Condition of results for which the data states none."),
     ] = "",
     study: Annotated[
         str,

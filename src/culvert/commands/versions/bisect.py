@@ -34,14 +34,14 @@ def bisect(
     directory: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="DIR", help="Directory of the rounds; one with rounds is continued."
+            "--out", metavar="DIR", help="Directory of the rounds; rounds in it are continued."
         ),
     ] = None,
     alpha: Annotated[
         str, typer.Option(metavar="SHARE", help="Maximum probability of a wrong answer.")
     ] = "5%",
     most: Annotated[
-        int, typer.Option("--max-trials", metavar="N", min=8, help="Stop after so many trials.")
+        int, typer.Option("--max-trials", metavar="N", min=8, help="Maximum number of trials.")
     ] = 400,
     as_json: Json = False,
 ) -> None:

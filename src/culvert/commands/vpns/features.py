@@ -17,7 +17,7 @@ def features(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[VPN]...",
+            metavar="VPN",
             help="VPNs or variants; all if none is given.",
             autocompletion=known_vpns,
         ),
@@ -26,7 +26,7 @@ def features(
         bool, typer.Option("--verify", help="Test these VPNs now (minutes per VPN).")
     ] = False,
     test: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Run only this test; repeatable.")
+        list[str] | None, typer.Option(metavar="NAME", help="Run only this test (repeatable).")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -17,7 +17,7 @@ app = typer.Typer()
 def install(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[VPN]...", help="VPNs to install.", autocompletion=known_vpns),
+        typer.Argument(metavar="VPN", help="VPNs to install.", autocompletion=known_vpns),
     ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="Install every VPN that has a role.")

@@ -32,7 +32,9 @@ def vpns(ctx: typer.Context, as_json: Json = False) -> None:
 
 @app.command("new", epilog="Example: culvert vpns new myvpn && cd culvert-myvpn")
 def new(
-    name: Annotated[str, typer.Argument(help="Name of the new VPN: a-z, 0-9 and -.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the new VPN: a-z, 0-9 and -.")
+    ],
     directory: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Directory to create; default: culvert-NAME."),
@@ -56,10 +58,13 @@ def new(
 @app.command("check", epilog="Example: culvert vpns check wireguard/go")
 def check(
     vpn: Annotated[
-        str, typer.Argument(help="A VPN, such as wireguard/go.", autocompletion=known_vpns)
+        str,
+        typer.Argument(
+            metavar="VPN", help="A VPN, such as wireguard/go.", autocompletion=known_vpns
+        ),
     ],
     link: Annotated[
-        str, typer.Option(help="Link below the tunnel: veth, or wire (emulated).")
+        str, typer.Option(metavar="KIND", help="Link below the tunnel: veth, or wire (emulated).")
     ] = "veth",
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Print each step, command and log line.")
