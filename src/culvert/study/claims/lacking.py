@@ -70,7 +70,9 @@ def names_of(entries: object, kind: str) -> dict[str, str]:
 def without_lacking_topology(data: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """The study without a topology that is missing here, and the reason; empty if none."""
     lab, entries = data.get("lab"), names_of(data.get("lacking"), "lab")
-    topology = lab.get("topology") if isinstance(lab, dict) else None
+    if not isinstance(lab, dict):
+        return dict(data), ""
+    topology = lab.get("topology")
     if not isinstance(topology, str) or topology not in entries or topology in set(Shape):
         return dict(data), ""
     kept = {key: value for key, value in lab.items() if key != "topology"}
