@@ -132,7 +132,9 @@ class Storm:
             yield Metric("half_up_s", "s", ordered[(len(ordered) - 1) // 2])
             yield Metric("p99_up_s", "s", ordered[min(int(0.99 * len(ordered)), len(ordered) - 1)])
             yield Metric("all_up_s", "s", ordered[-1])
-            yield Metric("sessions_per_s", "1/s", _per_second(since_s, steady=bool(pace.period_s)))
+            yield Metric(
+                "sessions_per_s", "1/s", sessions_per_s(since_s, steady=bool(pace.period_s))
+            )
             yield Metric("control_bytes_per_client", "bytes", self.control_bytes / len(ordered))
         if self.steady is not None:
             sent = sum(one.sent.packets for one in self.steady.carried)
@@ -156,7 +158,7 @@ class Storm:
         return sorted(max(first_ns - self.event_ns, 0) / 1e9 for _, first_ns in self._up())
 
 
-def _per_second(since_s: Sequence[float], *, steady: bool) -> float:
+def sessions_per_s(since_s: Sequence[float], *, steady: bool) -> float:
     """Of a storm over its whole time; of a steady rate between the first and the last one."""
     if steady and len(since_s) > 1:
         return (len(since_s) - 1) / max(since_s[-1] - since_s[0], 1e-9)
