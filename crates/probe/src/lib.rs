@@ -11,6 +11,7 @@ pub mod emitter;
 pub mod entry_points;
 pub mod extent;
 pub mod failure;
+pub mod frames;
 pub mod gaps;
 pub mod hello;
 pub mod interference;

@@ -1,5 +1,6 @@
 //! When packets of a stream are due: evenly, at random, or many at once. Pure.
 
+use crate::frames::Frames;
 use crate::random;
 use crate::schedule::Schedule;
 use crate::values::Rate;
@@ -38,6 +39,8 @@ pub struct Pace {
     elapsed_ns: f64,
     start_ns: u64,
     random: u64,
+    /// Their times instead of the spread's.
+    frames: Option<Frames>,
 }
 
 impl Pace {
@@ -50,6 +53,21 @@ impl Pace {
             elapsed_ns: 0.0,
             start_ns,
             random: spread.seed,
+            frames: None,
+        }
+    }
+
+    /// The packets of frames, each within its frame's time.
+    pub fn framed(start_ns: u64, frames: Frames) -> Pace {
+        let spread = Spread {
+            arrivals: Arrivals::Constant,
+            rate: frames.mean_rate(),
+            burst: 1,
+            seed: 0,
+        };
+        Pace {
+            frames: Some(frames),
+            ..Pace::new(start_ns, spread)
         }
     }
 
@@ -61,6 +79,10 @@ impl Pace {
     /// The next packet has been dealt with.
     pub fn step(&mut self) {
         self.number += 1;
+        if let Some(frames) = &self.frames {
+            self.due_ns = frames.due_ns(self.start_ns, self.number);
+            return;
+        }
         self.due_ns = match self.spread.arrivals {
             Arrivals::Constant => self.even.time_ns(self.number),
             Arrivals::Burst => {
@@ -76,7 +98,7 @@ impl Pace {
 
     /// How many packets are due before `end_ns`, those dealt with included.
     pub fn count_before(mut self, end_ns: u64) -> u64 {
-        if self.spread.arrivals == Arrivals::Constant {
+        if self.spread.arrivals == Arrivals::Constant && self.frames.is_none() {
             return self.even.count_before(end_ns).max(self.number);
         }
         while self.due_ns < end_ns {

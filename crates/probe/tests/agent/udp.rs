@@ -231,3 +231,43 @@ fn what_makes_no_sense_is_refused() {
         agent.error(Some(id));
     }
 }
+
+#[test]
+fn a_sink_reports_when_each_frame_had_arrived() {
+    let mut agent = Agent::start();
+    let frames = json!({"packets": [3, 1], "per_s": 50, "spread": 0.5});
+    let port = agent.ready(json!({
+        "id": 1, "do": "udp_sink", "bind": LOOPBACK, "token": TOKEN, "canary": CANARY,
+        "interval_ms": 50, "duration_max_s": 20, "frames": frames,
+    }))["port"]
+        .clone();
+    let source = |id: u64, more: Value| {
+        let mut request = json!({
+            "id": id, "do": "udp_source", "to": LOOPBACK, "port": port, "token": TOKEN,
+            "canary": CANARY, "payload_size": [900, 900, 901, 500], "frames": frames,
+            "duration_s": 0.2,
+        });
+        let more = more.as_object().unwrap().clone();
+        request.as_object_mut().unwrap().extend(more);
+        request
+    };
+    agent.ready(source(2, json!({})));
+    let sent = agent.done(2);
+    let sunk = agent.stop(1);
+    // Ten frames in 0.2 s, five of each kind.
+    assert_eq!(
+        (&sent["scheduled"], &sent["segmentation"]),
+        (&json!(20), &json!("none"))
+    );
+    assert_eq!(
+        (&sunk["packets"], &sunk["bytes"]),
+        (&json!(20), &json!(5 * 3201))
+    );
+    let times = sunk["frames"].as_array().unwrap();
+    assert_eq!(times.len(), 10);
+    let first_ns = sent["first_ns"].as_u64().unwrap();
+    // The last packet of a frame of three leaves a third of 20 ms after its time.
+    assert!(times[0].as_u64().unwrap() >= first_ns + 6_666_666);
+    agent.send(source(3, json!({"flows": 2})));
+    agent.error(Some(3));
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from culvert.measurements.streams.packet import SMALLEST, UDP_HEADERS
@@ -29,13 +29,27 @@ class Arrivals(StrEnum):
 
 
 @dataclass(frozen=True)
+class Frames:
+    """The frames of a video, as the probe's requests have them.
+
+    ``packets`` are those of each frame of a group, which repeats; ``spread`` is the share of a
+    frame's time over which its packets are sent.
+    """
+
+    packets: tuple[int, ...]
+    per_s: float
+    spread: float
+
+
+@dataclass(frozen=True)
 class UdpStream:
     """A stream of packets to address ``to`` of node b.
 
     ``sizes`` are inner IP packets in bytes, in turn. ``rate_pps`` is of all flows together; None:
     as fast as the sockets accept packets. A port of 0 is any free one; ``source_port`` is that of
     the first flow, the others use the next ones. ``segmentation``: whether the kernel may segment
-    larger messages into packets; see the protocol.
+    larger messages into packets; see the protocol. ``frames`` are the times of packets in place of
+    a rate.
     """
 
     to: str
@@ -50,6 +64,7 @@ class UdpStream:
     source_port: int = 0
     segmentation: str = "auto"
     interval_ms: int = 1000
+    frames: Frames | None = None
 
     @property
     def payload_size(self) -> int | list[int]:
@@ -131,6 +146,7 @@ class UdpRun:
             flows=stream.flows,
             quiet_ms=quiet_ms,
             clock="shared" if session.lab.shared_kernel else "separate",
+            frames=None if stream.frames is None else asdict(stream.frames),
             **session.marks,
         )
         self._port = self._sink.port()
@@ -152,6 +168,7 @@ class UdpRun:
             flows=stream.flows,
             threads=stream.threads,
             segmentation=stream.segmentation,
+            frames=None if stream.frames is None else asdict(stream.frames),
             **self._session.marks,
         )
         self._source.ready()

@@ -128,4 +128,7 @@ class UdpSunk(Sunk):
     ipdv: InterPacketVariation | None = None
     loss_runs: LossRuns = LossRuns()
     reordering: Reordering = Reordering()
+    frames: list[int | None] = []
+    """When each frame of a video had arrived, up to the last of which a packet arrived; None of
+    one that is not whole."""
     intervals: list[UdpInterval] = []

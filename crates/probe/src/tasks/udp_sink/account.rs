@@ -3,6 +3,7 @@
 use super::Received;
 use crate::context::Context;
 use crate::extent::Extents;
+use crate::frames::{Completion, Frames};
 use crate::one_way::{Clock, OneWay, Transit};
 use crate::packet::header::{Header, PayloadCheck};
 use crate::runs::Runs;
@@ -69,6 +70,7 @@ pub struct Sink {
     flows: Vec<Flow>,
     check: Option<PayloadCheck>,
     one_way: OneWay,
+    completion: Option<Completion>,
     corrupt: u64,
     duplicate_bytes: u64,
     first_ns: Option<u64>,
@@ -80,11 +82,12 @@ pub struct Sink {
 }
 
 impl Sink {
-    pub fn new(flows: u16, canary: Option<&Canary>, clock: Clock) -> Sink {
+    pub fn new(flows: u16, canary: Option<&Canary>, clock: Clock, frames: Option<Frames>) -> Sink {
         Sink {
             flows: (0..flows).map(|_| Flow::default()).collect(),
             check: canary.map(PayloadCheck::new),
             one_way: OneWay::new(clock),
+            completion: frames.map(Completion::new),
             corrupt: 0,
             duplicate_bytes: 0,
             first_ns: None,
@@ -153,6 +156,7 @@ impl Sink {
                 .zip(&self.flows)
                 .map(|(n, flow)| flow.received(n))
                 .collect(),
+            frames: self.completion.map_or_else(Vec::new, Completion::times_ns),
             intervals: self.intervals,
         }
     }
@@ -182,6 +186,8 @@ impl Account for Sink {
         flow.bytes += payload.len() as u64;
         if flow.sequence.record(header.sequence) == Arrival::Duplicate {
             self.duplicate_bytes += payload.len() as u64;
+        } else if let Some(completion) = &mut self.completion {
+            completion.record(header.sequence, arrived_ns);
         }
         let transit_ns = self.one_way.record(
             &mut flow.transit,

@@ -5,6 +5,7 @@ mod account;
 use crate::context::Context;
 use crate::extent::Reordering;
 use crate::failure::Failure;
+use crate::frames::Frames;
 use crate::latency::Summary;
 use crate::one_way::{Clock, Ipdv, Pdv};
 use crate::runs::LossRuns;
@@ -39,6 +40,8 @@ pub struct Parameters {
     /// Whether the kernel may hand over several datagrams as one (UDP_GRO).
     #[serde(default = "yes")]
     coalesced: bool,
+    /// Those of the source: when each has arrived is part of the result.
+    frames: Option<Frames>,
 }
 
 fn one() -> u16 {
@@ -75,6 +78,8 @@ pub struct Received {
     /// Of RFC 3550, as after the last packet; the largest of all flows.
     jitter_ns: Option<f64>,
     flows: Vec<FlowReceived>,
+    /// When each frame had arrived with its last packet; None of one that is not whole.
+    frames: Vec<Option<u64>>,
     intervals: Vec<Interval>,
 }
 
@@ -97,7 +102,8 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Received, Failu
         coalesced: parameters.coalesced,
     };
     let canary = parameters.canary.as_ref();
-    let mut sink = Sink::new(parameters.flows, canary, parameters.clock);
+    let frames = parameters.frames.clone();
+    let mut sink = Sink::new(parameters.flows, canary, parameters.clock, frames);
     let heard = receive(&listen, &mut sink, context)?;
     Ok(sink.result(&heard, parameters.clock))
 }

@@ -6,6 +6,7 @@ mod lane;
 use crate::clock;
 use crate::context::{Context, Started};
 use crate::failure::{Failure, during};
+use crate::frames::Frames;
 use crate::latency::Latency;
 use crate::net::egress::{Chosen, Egress, Segmentation, Segmenter, choose};
 use crate::net::socket;
@@ -44,6 +45,8 @@ pub struct Parameters {
     payload_size: Sizes,
     /// Packets per second of all flows; none: as fast as the sockets take them.
     rate_pps: Option<Rate>,
+    /// In place of a rate: the packets of a video's frames, of one flow.
+    frames: Option<Frames>,
     #[serde(default)]
     arrivals: Arrivals,
     /// Packets at once, for bursts.
@@ -106,10 +109,11 @@ struct FlowSent {
 pub fn run(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> {
     check(parameters)?;
     let to = SocketAddr::new(parameters.to, parameters.port);
+    let mean_rate = parameters.frames.as_ref().map(Frames::mean_rate);
     let mut chosen = segmentation(
         parameters.segmentation,
         &parameters.payload_size,
-        parameters.rate_pps,
+        parameters.rate_pps.or(mean_rate),
         parameters.to,
     );
     let flows = make_flows(parameters, to, &mut chosen)?;
@@ -202,6 +206,13 @@ fn check(parameters: &Parameters) -> Result<(), Failure> {
             format!("bind_port {}", parameters.bind_port),
             format!("there are not {flows} ports from there on"),
             "give a lower port",
+        ));
+    }
+    if parameters.frames.is_some() && (flows > 1 || parameters.rate_pps.is_some()) {
+        return Err(Failure::new(
+            "frames",
+            "they are the times of one flow",
+            "give neither `flows` nor `rate_pps`",
         ));
     }
     let paced = parameters.rate_pps.is_some();
@@ -320,6 +331,9 @@ fn deal(parameters: &Parameters, flows: Vec<Flow>, first_ns: u64) -> Vec<Lane> {
         .collect();
     for (i, flow) in flows.into_iter().enumerate() {
         lanes[i % threads].flows.push(flow);
+    }
+    if let Some(frames) = &parameters.frames {
+        lanes[0].pace = Some(Pace::framed(first_ns, frames.clone()));
     }
     let Some(rate) = parameters.rate_pps else {
         return lanes;

@@ -1,0 +1,1 @@
+"""What applications do: a video, web pages, QUIC."""
