@@ -71,6 +71,16 @@ def test_what_ansible_reads_or_refuses(
     assert not (tmp_path / "pwned").exists()
 
 
+def test_a_long_reading_is_announced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(listing, "QUIET_S", 0.0)
+    path = tmp_path / "hosts.ini"
+    path.write_text("a\n")
+    assert [host.name for host in read_inventory(path).hosts] == ["a"]
+    assert capsys.readouterr().err == f"reading inventory {path}\n"
+
+
 @pytest.mark.lab
 @pytest.mark.parametrize("script", ["sleep 1000", "cat /dev/zero"])
 def test_ctrl_c_ends_an_inventory_that_never_ends(tmp_path: Path, script: str) -> None:

@@ -11,8 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from culvert import tools
+from culvert.console import err
 from culvert.errors import UsageError
 from culvert.files.json_text import read_json
+
+QUIET_S = 3.0
+"""Longest time without a word: 20,000 hosts take Ansible 13 s."""
 
 _begun: dict[Path, subprocess.Popen[bytes]] = {}
 
@@ -54,7 +58,11 @@ def of(path: Path) -> dict[str, Any]:
         begin(path)
     what, see = f"inventory {path}", f"see `ansible-inventory -i {shlex.quote(str(path))} --list`"
     with _begun.pop(path) as process:
-        printed, errors = process.communicate()
+        try:
+            printed, errors = process.communicate(timeout=QUIET_S)
+        except subprocess.TimeoutExpired:
+            err.print(f"reading {what}", markup=False)
+            printed, errors = process.communicate()
     if process.returncode == 0:
         try:
             return dict(read_json(printed))
