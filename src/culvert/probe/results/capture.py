@@ -86,8 +86,9 @@ class Captured(Result):
     strangers: Doubtful = Doubtful()
     """Of the flow, but none of its messages."""
     structured: Doubtful = Doubtful()
-    readable: Doubtful = Doubtful()
     """With structure where ciphertext is due."""
+    readable: Doubtful = Doubtful()
+    """With structure in a message that may be clear text, such as a handshake's."""
     randomness: Randomness | None = None
     kernel_drops: int = 0
     """Packets that were not captured because the buffer or the recording was full."""
