@@ -67,7 +67,7 @@ def ratio_of_medians(a: Values, b: Values, seed: int = 0) -> Interval:
 
     On the logarithms: the standard errors of both medians by the bootstrap, each widened by what
     correlation leaves of its trials (``effective_sample_size``), and Student's t with the degrees
-    of freedom of Welch and Satterthwaite. Fewer than 5 trials in either: no interval.
+    of freedom of Welch and Satterthwaite. Fewer than ``FEWEST`` trials in either: no interval.
     """
     x, y = array(a), array(b)
     if min(x.size, y.size) < FEWEST:
