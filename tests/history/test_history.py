@@ -162,6 +162,6 @@ def test_the_command(say: Cli, results: Path) -> None:
     ended = say("history", results, "--only", GO)
     assert ended.code == 0, ended.err
     assert "fewer than 10 runs" in ended.out
-    say("history", results, "--study", "other").refused(2, "no run is one of it")
+    say("history", results, "--study", "other").refused(2, "no run belongs to it")
     say("history", results, "--only", "nothing").refused(2, "matches no VPN")
     assert isinstance(history([results], order=Order.VERSION), History)

@@ -130,7 +130,7 @@ class TakenAddresses(Hurried):
 def test_addresses_of_another_vpn() -> None:
     finding = trial(TakenAddresses.like("nebula/aes"), mesh_spec())
     assert finding.status is Status.UNSUPPORTED
-    assert "198.19.0.0/16, and other0 there has 198.19.0.9/24" in finding.reason
+    assert "198.19.0.0/16, and other0 has 198.19.0.9/24" in finding.reason
     assert "other0" in finding.remedy
 
 

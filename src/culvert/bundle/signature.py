@@ -50,14 +50,14 @@ def signer(bundle: Path, allowed: Path) -> str:
     if found.returncode != 0 or not name:
         raise UsageError(
             str(bundle),
-            f"it is signed by nobody in {allowed}",
-            "add the author's public key there if you trust it",
+            f"no key in {allowed} has signed it",
+            "add the author's public key to that file if you trust it",
         )
     done = _ssh_keygen("verify", *names, "-I", name[0], "-n", NAMESPACE, content=bundle)
     if done.returncode != 0:
         raise UsageError(
             str(bundle),
-            f"the signature by {name[0]} is not of this file: {_last(done)}",
+            f"the signature by {name[0]} does not match this file: {_last(done)}",
             "get bundle and signature from their author",
         )
     return name[0]

@@ -90,7 +90,7 @@ def _refuse_secrets(source: Path, target: Path) -> None:
                     raise UsageError(
                         f"the journal in {source}",
                         f"{name} would contain a private key",
-                        "remove it from the study; if it was not there, report it as a defect",
+                        "remove it from the study; if the study has none, report a defect",
                     )
                 before = chunk[-64:]
 

@@ -42,7 +42,7 @@ def history(
         runs = runs.filter(study=study)
         if runs.is_empty():
             known = found.runs["study"].unique().sort().to_list()
-            raise UsageError(f'study "{study}"', "no run is one of it", near(study, known))
+            raise UsageError(f'study "{study}"', "no run belongs to it", near(study, known))
     cells = only_rows(found.cells, only)
     if only and cells.is_empty():
         raise UsageError(

@@ -19,5 +19,5 @@ def entries(text: str, node: str) -> list[dict[str, Any]]:
     raise LabError(
         f"host {node}",
         "its ip or tc prints no JSON",
-        "install iproute2 there, of 2018 or later; that of BusyBox has no JSON",
+        "install iproute2 of 2018 or later on the host; the ip of BusyBox prints no JSON",
     )

@@ -188,7 +188,7 @@ class Node(Host):
         """Called before a setting is written."""
 
     def _write_sysctl(self, name: str, value: str) -> list[str]:
-        return [self.require("sysctl", "install procps there"), "-q", "-w", f"{name}={value}"]
+        return [self.require("sysctl", "install procps on the host"), "-q", "-w", f"{name}={value}"]
 
     def _ip(self) -> list[str]:
         return [self.require("ip", "install iproute2 on the host")]

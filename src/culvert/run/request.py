@@ -45,14 +45,14 @@ class RunRequest:
         if not pods and any(one.pods for one in study.file.condition):
             raise UsageError(
                 f"study {study.name}",
-                f"its conditions place pods in a cluster, which the lab {self.lab.name} has not",
+                f"its conditions place pods in a cluster, and the lab {self.lab.name} has none",
                 "run it with --lab kubernetes",
             )
         if study.file.build and not isinstance(self.lab, OnThisMachine):
             raise UsageError(
                 f"study {study.name}",
-                f"its builds are directories of this machine, where the lab {self.lab.name} "
-                "runs no programs",
+                f"its builds are directories of this machine, and the programs of the lab "
+                f"{self.lab.name} run elsewhere",
                 "run it with --lab netns",
             )
         if not pods:

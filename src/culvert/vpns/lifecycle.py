@@ -44,7 +44,7 @@ def await_usable(device: str, node: Node) -> None:
         lambda: not node.run(listed).stdout,
         what=f"the IPv6 addresses of {device} on node {node.name} could be used",
         deadline_s=_USABLE_S,
-        remedy=f"see 'ip -6 address show dev {device}' there",
+        remedy=f"see 'ip -6 address show dev {device}' on the node",
     )
 
 

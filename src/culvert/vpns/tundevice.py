@@ -169,6 +169,6 @@ def refuse_taken(vpn: str, node: Node, network: IPv4Network) -> None:
         if address.ip in network or address.network.overlaps(network):
             raise NotPossible(
                 f"{vpn} on node {node.name}",
-                f"its addresses are of {network}, and {device} there has {address}",
+                f"its addresses are of {network}, and {device} has {address}",
                 f"stop what uses {device}, or give it other addresses",
             )

@@ -331,7 +331,7 @@ def test_without_nft_a_table_could_not_be_undone(
         monkeypatch.setattr(SshHost, "find", missing)
         with pytest.raises(NotPossible, match="nft") as error:
             lab.admit(Footprint({}, {}, (), firewall_tables=NetBird.firewall_tables))
-        assert error.value.remedy.startswith("install nftables there")
+        assert error.value.remedy.startswith("install nftables on the host")
 
 
 _OF_IPV6 = (

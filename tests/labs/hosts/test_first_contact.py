@@ -91,7 +91,7 @@ def test_an_unknown_order_is_refused_only_where_it_counts(
     found = contact(tmp_path, monkeypatch, None)
     assert found.big_endian is None
     here = cast(SshConnection, Here(tmp_path))
-    with pytest.raises(NotPossible, match="host router: it is mips, and the order of its bytes"):
+    with pytest.raises(NotPossible, match="host router: it is mips, and its byte order"):
         place_probe(here, replace(found, machine="mips"))
     with pytest.raises(NotPossible, match="it is s390x, and there is no probe"):
         place_probe(here, replace(found, machine="s390x"))

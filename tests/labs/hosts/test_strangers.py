@@ -82,12 +82,12 @@ def test_a_talkative_login_shell(demo: DemoHosts, inventory: Inventory, script: 
 @pytest.mark.parametrize(
     ("script", "why"),
     [
-        ("exit 0", "a POSIX shell does not run there: no answer"),
+        ("exit 0", "the login does not start a POSIX shell: no answer"),
         ("echo This account is not available; exit 1", "This account is not available"),
         (f"head -c 300000000 /dev/zero; {_DO}", "printed more than 1 MiB at the login"),
         (f"head -c 300000000 /dev/zero >&2; {_DO}", "printed more than 1 MiB at the login"),
         ("yes", "printed more than 1 MiB at the login"),
-        ("read answer; echo denied >&2", "a POSIX shell does not run there: no answer"),
+        ("read answer; echo denied >&2", "the login does not start a POSIX shell: no answer"),
         ("kill -9 $PPID", ""),
     ],
 )
@@ -106,7 +106,7 @@ def test_a_login_shell_that_gives_commands_another_input(
     """Noticed when the connection ends at once, or by what a script does with such an input."""
     with another_sshd(demo, **login(f"yes | {_DO}")):
         why = refused(inventory).why
-    assert "does not read what is sent to it" in why or "more than 1 MiB at the login" in why
+    assert "do not read the data sent to them" in why or "more than 1 MiB at the login" in why
 
 
 @pytest.mark.lab

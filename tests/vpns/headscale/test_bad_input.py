@@ -145,7 +145,7 @@ def test_a_relay_whose_clock_is_a_day_ahead(monkeypatch: pytest.MonkeyPatch) -> 
 def test_addresses_of_another_vpn() -> None:
     finding = trial(TakenAddresses)
     assert finding.status is Status.UNSUPPORTED
-    assert "100.64.0.0/10, and other0 there has 100.64.7.1/24" in finding.reason
+    assert "100.64.0.0/10, and other0 has 100.64.7.1/24" in finding.reason
     assert "other0" in finding.remedy
 
 

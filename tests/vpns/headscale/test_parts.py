@@ -289,7 +289,7 @@ def shown(*addresses: str) -> str:
 
 @pytest.mark.parametrize("address", ["100.64.0.9/32", "100.100.1.1/24", "100.0.0.1/8"])
 def test_addresses_that_another_vpn_uses_are_refused(tmp_path: Path, address: str) -> None:
-    with pytest.raises(NotPossible, match=f"vpn1 there has {address}") as caught:
+    with pytest.raises(NotPossible, match=f"vpn1 has {address}") as caught:
         refuse_taken("x", fake(FakeNode(tmp_path, shown(address))), control.ADDRESSES)
     assert "vpn1" in caught.value.remedy
 
@@ -298,7 +298,7 @@ def test_other_addresses_are_not_refused(tmp_path: Path) -> None:
     others = ("127.0.0.1/8", "198.18.0.1/24", "10.0.0.1/8")
     refuse_taken("x", fake(FakeNode(tmp_path, shown(*others))), control.ADDRESSES)
     one_more = FakeNode(tmp_path, shown(*others, "100.64.0.9/32"))
-    with pytest.raises(NotPossible, match="vpn1 there has 100"):
+    with pytest.raises(NotPossible, match="vpn1 has 100"):
         refuse_taken("x", fake(one_more), control.ADDRESSES)
 
 

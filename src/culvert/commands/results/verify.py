@@ -49,6 +49,6 @@ def verify(
         if author:
             out.print(f"signed by {author}", markup=False)
         elif signature_of(what).exists():
-            out.print("a signature is there, not checked: --allowed-signers FILE", markup=False)
+            out.print("the signature was not checked: give --allowed-signers FILE", markup=False)
     if found.problems:
         raise typer.Exit(1)

@@ -190,7 +190,7 @@ class HostsLab(Lab):
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         return LabError(
             f"host {host.name}",
-            f"something changed there that was there before: {changed[0]}{more}",
+            f"something that was on it before has changed: {changed[0]}{more}",
             "the VPN must leave it as it is; if another program changed it, repeat the trial",
         )
 
@@ -332,7 +332,7 @@ def wrong_clock(host: SshHost) -> NotPossible | None:
     return NotPossible(
         f"host {host.name}",
         f"its clock is {abs(offset_s):.0f} s {'ahead' if offset_s > 0 else 'behind'}",
-        "set it there: chronyc makestep, or date -s",
+        "set it on the host: chronyc makestep, or date -s",
     )
 
 

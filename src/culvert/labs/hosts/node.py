@@ -230,7 +230,7 @@ class SshNode(Node):
         return LabError(
             f"host {self.host.name}, {what}",
             "exists on the host already",
-            "another VPN may run there: use another host, or stop it for the time of the run",
+            "another VPN may run on the host: use another host, or stop it for the time of the run",
         )
 
     def _environment(self, env: Mapping[str, str] | None) -> dict[str, str]:

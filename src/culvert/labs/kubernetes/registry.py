@@ -105,7 +105,7 @@ def _push_blob(connection: RegistryConnection, to: Reference, blob: Blob) -> Non
     connection.require(begun, what, HTTPStatus.ACCEPTED)
     where = begun.headers.get("Location", "")
     if not where:
-        raise LabError(f"{what} to {to}", "the registry names no place for it", "see its log")
+        raise LabError(f"{what} to {to}", "the registry returned no upload location", "see its log")
     joint = "&" if urlsplit(where).query else "?"
     put = connection.request(
         "PUT",

@@ -46,7 +46,7 @@ class PhaseAction(ABC):
     def require(self, session: Session) -> None:
         """Raise NotPossible, with the reason, for a VPN that has no such phase."""
         if session.vpn.outer_flow is None:
-            raise NotPossible("none", "there is no tunnel to which it could happen", LEAVE_OUT)
+            raise NotPossible("none", "it has no tunnel for this event", LEAVE_OUT)
 
     @abstractmethod
     def cause(self, session: Session) -> None:

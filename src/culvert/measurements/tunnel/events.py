@@ -79,7 +79,9 @@ class Roam(EventAction):
     def cause(self, session: Session) -> None:
         """Replace the address in one batch, and set the neighbour entries of both kernels."""
         if session.vpn.outer_flow is None:
-            raise NotPossible(session.vpn.id, "is the address that would change", LEAVE_OUT)
+            raise NotPossible(
+                session.vpn.id, "has no tunnel that could follow the new address", LEAVE_OUT
+            )
         if session.lab.spec.topology.name != Shape.PAIR:
             raise NotPossible("roaming", "is for two nodes on one link", 'use topology = "pair"')
         if session.lab.spec.underlay is IpVersion.V6:

@@ -166,8 +166,8 @@ class _Pen:
         if drawn is None and late.is_set():
             raise DeadlineExceeded(
                 what,
-                f"the process that draws it did not end it within {DRAW_S} s",
-                "see whether the machine is overloaded, or something stops processes there; "
+                f"the drawing process did not finish it within {DRAW_S} s",
+                "see whether the machine is overloaded, or something stops its processes; "
                 "then run `culvert report` again",
             )
         return drawn

@@ -210,7 +210,7 @@ class ReachedCluster(Clusters):
         try:
             self._stack.close()
         except LabError as error:
-            text = f"warning: {error}; what the run made there remains until `culvert clean` has "
+            text = f"warning: {error}; what the run made in it remains until `culvert clean` has "
             err.print(f"{text}removed it (--kubeconfig)", markup=False, style="yellow")
 
     def require_reachable(self) -> None:

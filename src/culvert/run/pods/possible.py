@@ -68,13 +68,13 @@ def refuse_as_it_is(spec: LabSpec) -> None:
     if link.impairment or link.rate_bps is not None or link.mtu_requested:
         raise NotPossible(
             "impairments in a cluster" if not link.mtu_requested else f"mtu = {link.mtu}",
-            "its links are what they are",
+            "Culvert does not change the links of a cluster",
             "leave rate, mtu, loss and delay out, or use --cluster embedded",
         )
     if spec.processors != AS_THEY_ARE:
         raise NotPossible(
             "aes, router, rps, rfs, xps or interrupts in a cluster",
-            "its nodes are what they are",
+            "Culvert does not change the nodes of a cluster",
             "leave them out, or use --cluster embedded",
         )
     if spec.overlay_mtu is not None:

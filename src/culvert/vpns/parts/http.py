@@ -19,7 +19,7 @@ from culvert.labs.node import Node
 
 CURL = "curl"
 _DEADLINE_S = 30.0
-_READ_THE_LOG = "see the log of the program that answers there"
+_READ_THE_LOG = "see the log of the program that answers at this address"
 
 
 def request(

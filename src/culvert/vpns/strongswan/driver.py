@@ -91,7 +91,9 @@ class StrongSwan(TunnelVpn):
             ipsec_inner.require_pair(self.id, self.lab)
         if self.in_kernel and self.lab.spec.topology.full_tunnel:
             raise NotPossible(
-                self.id, "is no default route in the kernel here", f"leave +{known.KERNEL} out"
+                self.id,
+                "cannot be a client's default route in the kernel",
+                f"leave +{known.KERNEL} out",
             )
         files.write_all(self, self.choice)
         kill_switch.load(self, self.sources, DEVICE, [f"meta mark {MARK:#x}"])

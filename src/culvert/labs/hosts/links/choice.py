@@ -15,7 +15,7 @@ LONGEST_NAME = 15
 """Characters of an interface's name (IFNAMSIZ less the final zero, if(7))."""
 LAST_PORT = 65535
 _ANY_PORT = 1024
-_REMEDY = "use other hosts for this run, or stop there what uses them"
+_REMEDY = "use other hosts for this run, or stop what uses them on these"
 
 
 class Choice:

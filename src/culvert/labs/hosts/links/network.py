@@ -117,7 +117,7 @@ def require_free(host: SshHost, node: str, footprint: Footprint, survey: Survey)
         raise _taken(host, f"the routing table {table}", "has a route or a rule already")
     if footprint.firewall_tables:
         host.require(
-            "nft", "install nftables there: what the VPN's firewall leaves is undone by it"
+            "nft", "install nftables on the host: it removes what the VPN's firewall leaves"
         )
     for table in sorted(footprint.firewall_tables & survey.firewall_tables):
         raise _taken(host, f"the nftables table {table}", "exists on the host")
@@ -140,7 +140,7 @@ def _taken(host: SshHost, what: str, why: str) -> NotPossible:
     return NotPossible(
         f"host {host.name}, {what}",
         why,
-        "another VPN may run there: use another host, or stop it for the time of the run",
+        "another VPN may run on the host: use another host, or stop it for the time of the run",
     )
 
 

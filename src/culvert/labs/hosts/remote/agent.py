@@ -80,7 +80,7 @@ class Agent(Exchange):
         return HostLost(
             f"host {self.name}",
             "its agent has ended" + (f": {printed[-1]}" if printed else ""),
-            "see whether something there kills processes; then continue with --resume",
+            "see whether something on the host kills processes; then continue with --resume",
         )
 
     def give_up(self) -> None:

@@ -145,7 +145,7 @@ class RemoteProcess(Process):
             raise LabError(
                 f"{self.name} on {self._agent.name}",
                 "does not end after SIGKILL",
-                "see its state there with ps",
+                "see its state with ps on the host",
             )
 
     def age_s(self) -> float:

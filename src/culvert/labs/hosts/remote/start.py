@@ -37,7 +37,7 @@ def _architecture(contact: FirstContact, name: str) -> Architecture:
     if contact.big_endian is None and contact.machine.startswith("mips"):
         raise NotPossible(
             f"host {name}",
-            f"it is {contact.machine}, and the order of its bytes was not found",
+            f"it is {contact.machine}, and its byte order could not be determined",
             "install dd and tr on the host, and mount /proc",
         )
     return Architecture.of(contact.machine, big_endian=bool(contact.big_endian))
@@ -180,6 +180,6 @@ def _as_root(contact: FirstContact, name: str, password: str | None) -> tuple[li
             raise NotPossible(
                 f"host {name}",
                 "doas on the host needs a terminal to ask its user for a password",
-                "permit the user there (doas.conf: permit nopass USER), install sudo, or connect "
-                "as root",
+                "permit the user on the host (doas.conf: permit nopass USER), install sudo, or "
+                "connect as root",
             )

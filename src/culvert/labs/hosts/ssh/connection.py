@@ -238,15 +238,14 @@ class SshConnection:
     def _no_shell(self, *printed: bytes) -> LabError:
         return LabError(
             f"host {self.entry.name}",
-            f"a POSIX shell does not run there: {last_line(*printed) or 'no answer'}",
+            f"the login does not start a POSIX shell: {last_line(*printed) or 'no answer'}",
             "see whether `ssh HOST sh -c true` works: a login script may end the session",
         )
 
     def _other_input(self) -> LabError:
         return LabError(
             f"host {self.entry.name}",
-            "a command there does not read what is sent to it: the login shell gives it another "
-            "input",
+            "commands do not read the data sent to them: the login shell gives them another input",
             "see whether `echo hello | ssh HOST cat` prints hello: a login script may pipe or "
             "redirect the input of commands",
         )

@@ -163,7 +163,7 @@ class Api:
                 raise Unreachable(
                     f"the cluster at {self.server}",
                     f"its answer to a request for {what} is not that of a Kubernetes API server",
-                    "check the kubeconfig's server: a proxy or a login page may answer there",
+                    "check the kubeconfig's server: a proxy or a login page may answer instead",
                 ) from error
             except ValueError as error:  # a token with a line break; an answer of another shape
                 raise LabError(

@@ -40,7 +40,9 @@ def failure(pod: Any) -> LabError | None:
     """The error of a pod that will not run; None while it may."""
     name = f"pod {pod.metadata.name}"
     if pod.metadata.deletion_timestamp is not None:
-        return LabError(name, "it was deleted", "find what deletes pods there, then repeat")
+        return LabError(
+            name, "it was deleted", "find what deletes pods in the cluster, then repeat"
+        )
     for status in pod.status.container_statuses or ():
         waiting = status.state.waiting
         if waiting is not None and waiting.reason in (_IMAGE | _CONTAINER):

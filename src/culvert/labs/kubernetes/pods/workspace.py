@@ -178,7 +178,7 @@ class Workspace:
         found = self._find(plan)
         if found is None:
             why = f"is gone from namespace {self.home_of(plan)}"
-            raise LabError(f"pod {plan.name}", why, "find what deletes pods there")
+            raise LabError(f"pod {plan.name}", why, "find what deletes pods in the cluster")
         return found
 
     def remove(self, *plans: PodPlan) -> None:
