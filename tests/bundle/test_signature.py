@@ -44,7 +44,7 @@ def test_what_is_not_signed_or_changed_is_refused(key: Path, tmp_path: Path) -> 
     target = bundle(run, tmp_path / "a.tar.gz", key).path
     assert signer(target, allowed(key)) == "ann@example.org"
     target.write_bytes(target.read_bytes() + b"x")
-    with pytest.raises(UsageError, match=r"not of this file: .*incorrect signature"):
+    with pytest.raises(UsageError, match=r"does not match this file: .*incorrect signature"):
         signer(target, allowed(key))
     with pytest.raises(UsageError, match=r"it has no signature b\.tar\.gz\.sig"):
         signer(bundle(run, tmp_path / "b.tar.gz").path, allowed(key))
