@@ -117,7 +117,8 @@ def test_standard_output_gets_the_same_bytes(
 def test_a_terminal_is_not_controlled(
     rows: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hostile = rows.with_columns(reason=pl.lit("\x1b[2Jred\u202e\x07"))
+    escaped = json.dumps({"\u202e": "\x9b1m"})
+    hostile = rows.with_columns(reason=pl.lit("\x1b[2Jred\u202e\x07"), labels=pl.lit(escaped))
     for format in (Format.CSV, Format.JSON):
         export(hostile, format, tmp_path / "x")
         assert "\u202e" in (tmp_path / "x").read_text()  # a file is exact
@@ -128,7 +129,7 @@ def test_a_terminal_is_not_controlled(
         export(hostile, format, None)
         shown = buffer.getvalue().decode()
         assert "[2Jred" in shown
-        assert not {"\x1b", "\u202e", "\x07"} & set(shown)
+        assert not {"\x1b", "\u202e", "\x07", "\x9b"} & set(shown)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -16,7 +17,7 @@ import polars as pl
 from culvert.errors import UsageError
 from culvert.files.formulas import without_formulas
 from culvert.files.target import replacing
-from culvert.hidden import HIDDEN
+from culvert.hidden import IN_PYTHON
 from culvert.journal.codec import from_json
 from culvert.journal.format import Format
 
@@ -29,7 +30,7 @@ def export(rows: pl.DataFrame, format: Format, target: Path | None) -> None:
     ``format`` is one of ROWS; ``target`` None is standard output. A file is written atomically.
     In JSON, ``parameters`` and ``labels`` are objects; elsewhere JSON text. Raises UsageError.
     """
-    write = _WRITERS[format]
+    write = partial(_WRITERS[format], rows)
     if target is None and sys.stdout.isatty():
         if format is Format.PARQUET:
             raise UsageError(
@@ -37,9 +38,16 @@ def export(rows: pl.DataFrame, format: Format, target: Path | None) -> None:
                 "Parquet is not text for a terminal",
                 "add --file FILE, or redirect it",
             )
-        # They could control it; files and pipes are exact.
-        rows = rows.with_columns(pl.col(pl.String).str.replace_all(f"[{HIDDEN}]", ""))
-    _written(partial(write, rows), target)
+        write = partial(_shown, write)
+    _written(write, target)
+
+
+def _shown(write: Callable[[IO[bytes]], object], out: IO[bytes]) -> None:
+    """On a terminal, which hidden characters could control; files and pipes are exact. JSON inside
+    of a row may have them as escapes, which are read."""
+    whole = BytesIO()
+    write(whole)
+    out.write(re.sub(f"[{IN_PYTHON}]", "", whole.getvalue().decode()).encode())
 
 
 def export_document(document: Any, target: Path | None) -> None:
