@@ -32,7 +32,7 @@ def meshes(draw: st.DrawFn) -> Topology:
 
 
 def stars() -> st.SearchStrategy[Topology]:
-    return st.builds(star, st.integers(1, 8), every_path=st.booleans())
+    return st.builds(star, st.integers(1, 8), every_path=st.booleans(), behind=st.booleans())
 
 
 def topologies() -> st.SearchStrategy[Topology]:

@@ -176,6 +176,17 @@ def test_a_routed_labs_nat_may_be_for_b() -> None:
     assert made.side("router").public == made.attachments("router")[0].address.ip
 
 
+def test_a_host_behind_the_gateway_is_routed_by_it_and_is_not_its_underlay() -> None:
+    made = plan(star(2, behind=True))
+    (network,) = made.behind
+    (host,) = made.attachments("behind")
+    assert host.address.ip in network
+    assert way(made, "c2", host.address.ip) == ["c2", "core", "gateway", "behind"]
+    assert way(made, "behind", made.attachments("c2")[0].address.ip)[1:3] == ["gateway", "core"]
+    assert made.attachments("gateway")[0].address.ip not in network
+    assert plan(star(2)).behind == ()
+
+
 def test_the_largest_labs_have_addresses() -> None:
     thousand = mesh(1000)
     for topology in (star(1000), thousand):

@@ -62,6 +62,11 @@ class Lab(ABC):
         return plan(self.spec.topology, self.spec.underlay).attachments(node)
 
     @property
+    def behind(self) -> tuple[IPv4Network, ...]:
+        """Networks behind the gateway, which its VPN routes to the clients."""
+        return plan(self.spec.topology, self.spec.underlay).behind
+
+    @property
     def path(self) -> Path:
         """The first measured path."""
         return self.spec.topology.paths[0]

@@ -21,6 +21,7 @@ class Role(StrEnum):
     RELAY = "relay"
     ROUTER = "router"
     PUBLIC = "public host"
+    BEHIND = "host behind the gateway"
 
 
 MEMBERS = frozenset({Role.MEMBER, Role.CLIENT, Role.GATEWAY})

@@ -103,6 +103,16 @@ class UnderlayPlan:
         private = inside.end(within).attachment.address.ip
         return NatSide(near.device, far.device, private, far.address.ip)
 
+    @property
+    def behind(self) -> tuple[IPv4Network, ...]:
+        """The networks behind a gateway, which its VPN routes to the clients."""
+        names = {node.name for node in self.topology.of_role(Role.BEHIND)}
+        return tuple(
+            cable.left.attachment.address.network
+            for cable in self.cables
+            if cable.left.node in names
+        )
+
 
 @cache
 def plan(topology: Topology, version: IpVersion = IpVersion.V4) -> UnderlayPlan:
@@ -172,6 +182,9 @@ def _routes(made: UnderlayPlan) -> list[StaticRoute]:
         routes.append(StaticRoute(node.name, everywhere, gateway))
         if node.role is Role.ROUTER and node.nat is None:
             routes += _into(made, node.name, upstream)
+        if node.role is Role.GATEWAY:  # without a VPN, and beside one, they are reached so too
+            own = _ip(upstream.end(node.name))
+            routes += [StaticRoute(CORE, network, own) for network in made.behind]
     return routes
 
 
@@ -179,8 +192,7 @@ def _upstream(made: UnderlayPlan, node: str) -> Cable | None:
     """The cable from a node towards the core router, which is always its right end."""
     if node == CORE or made.topology.name == Shape.PAIR:
         return None
-    cables = [cable for cable in made.cables if node in cable.network.ends]
-    return cables[-1]
+    return next(cable for cable in made.cables if cable.network.left == node)
 
 
 def _into(made: UnderlayPlan, router: str, upstream: Cable) -> list[StaticRoute]:

@@ -7,8 +7,8 @@
     routed    a ── router ── b          firewall, NAT, blocked UDP on the router
 
     star      c1 ─┐
-              c2 ─┼─ core ── gateway    N clients of one gateway
-              cN ─┘
+              c2 ─┼─ core ── gateway    N clients of one gateway; a measurement may add a host
+              cN ─┘                     behind the gateway
 
     mesh      a ── nata ─┐              a behind a NAT; b behind two in a row (CGNAT);
               b ── natb ── cgnb ─┤      c where UDP is blocked; d reachable by all;
@@ -34,6 +34,7 @@ from culvert.topology.nat import Nat
 CORE = "core"
 PUBLIC = "public"
 GATEWAY = "gateway"
+BEHIND = "behind"
 MOST_NODES = 1000
 SERVER_NAMES: Mapping[Role, str] = {Role.CONTROL: "control", Role.RELAY: "relay"}
 
@@ -74,12 +75,17 @@ def routed(nat: Mapping[str, Nat] | None = None, *, block_udp: bool = False) -> 
 
 
 def star(
-    clients: int, *, every_path: bool = False, paths: Iterable[Path] | None = None
+    clients: int,
+    *,
+    every_path: bool = False,
+    paths: Iterable[Path] | None = None,
+    behind: bool = False,
 ) -> Topology:
     """Clients of one gateway, each on a link of its own to a core router.
 
     The first client's path is measured, or with ``every_path`` each client's in turn, or ``paths``;
-    one between two clients leads through the gateway inside the VPN.
+    one between two clients leads through the gateway inside the VPN. ``behind`` adds a host on a
+    network of its own at the gateway, which forwards.
     """
     _check_count("clients", clients, least=1)
     names = [f"c{number}" for number in range(1, clients + 1)]
@@ -87,8 +93,13 @@ def star(
         *(NodeSpec(name, Role.CLIENT) for name in names),
         NodeSpec(CORE, Role.ROUTER),
         NodeSpec(GATEWAY, Role.GATEWAY),
+        *((NodeSpec(BEHIND, Role.BEHIND),) if behind else ()),
     )
-    networks = (*(Network(name, CORE) for name in names), Network(GATEWAY, CORE))
+    networks = (
+        *(Network(name, CORE) for name in names),
+        Network(GATEWAY, CORE),
+        *((Network(BEHIND, GATEWAY),) if behind else ()),
+    )
     if paths is None:
         paths = (Path(name, GATEWAY) for name in (names if every_path else names[:1]))
     return Topology(Shape.STAR, nodes, networks, tuple(paths))

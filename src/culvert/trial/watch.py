@@ -194,12 +194,14 @@ class Watcher:
 
     def _account_on(self, name: str, probe: Probe) -> Task:
         node = self._lab.nodes[name]
-        if node.role is Role.ROUTER:
+        devices = [node.underlay.device]
+        if node.role in (Role.ROUTER, Role.GATEWAY):
             devices = [attachment.device for attachment in self._lab.attachments(name)]
-        else:
-            devices = [node.underlay.device, self._vpn.interface(node)]
+        if node.role is not Role.ROUTER:
+            inner = self._vpn.interface(node)
             # A tunnel that is not up yet has no interface.
-            devices = [each for each in dict.fromkeys(devices) if node.link(each) is not None]
+            if inner not in devices and node.link(inner) is not None:
+                devices.append(inner)
         threads = ["ksoftirqd/.*", *self._vpn.kernel_threads]
         return begin_accounting(probe, self._vpn.processes[name], devices, threads)
 

@@ -88,6 +88,8 @@ class Vpn(ABC):
     rekey_deadline_s: ClassVar[float] = 10.0
     """Longest duration of rekey(): with some VPNs it waits until they renew their keys
     themselves."""
+    routes_behind: bool = False
+    """Whether its driver routes the networks behind the gateway (``lab.behind``) to the clients."""
     watchers: int = 0
     """Instances of inotify(7) that a member's programs make; a kernel limits those of a user."""
     up_deadline_s: float = 10.0
@@ -150,6 +152,12 @@ class Vpn(ABC):
                 self.id,
                 "has no IPv6 inside, or its driver has no configuration for it",
                 'leave it out in conditions with inner = "ipv6"',
+            )
+        if lab.behind and not self.routes_behind:
+            raise NotPossible(
+                self.id,
+                "its driver has no configuration for hosts behind the gateway",
+                'leave it out, or write to = "gateway"',
             )
         self.choose(lab)
         self.configure()

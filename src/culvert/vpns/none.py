@@ -44,7 +44,7 @@ class NoVpn(Vpn):
     )
 
     joins_together = True
-    ipv6_inside = True
+    ipv6_inside = routes_behind = True
 
     def missing(self, host: Host) -> list[Missing]:
         del host

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from culvert import tools
 from culvert.errors import NotPossible
 from culvert.labs.hosts.facts.cpus import PER_NODE, imagined, own_cpus
+from culvert.labs.hosts.links.real_links import refuse_emulated
 from culvert.labs.hosts.ssh.failures import SshError, connection_error
 from culvert.labs.probes import Architecture, probe_for, program_architecture
 from culvert.study.conditions.processors import own_cores, split
+from culvert.topology.shapes import star
+from culvert.topology.spec import LabSpec
 
 _NODES = ["a", "b"]
 
@@ -101,3 +104,8 @@ def test_every_error_of_ssh_has_a_remedy(ssh_error: SshError) -> None:
 def test_an_unknown_error_of_ssh_is_shown() -> None:
     assert connection_error("a", "x", "\nweird\n").why == "weird"
     assert connection_error("a", "x", "").why
+
+
+def test_a_host_behind_the_gateway_is_refused() -> None:
+    with pytest.raises(NotPossible, match="makes no networks between hosts"):
+        refuse_emulated(LabSpec(topology=star(2, behind=True)))

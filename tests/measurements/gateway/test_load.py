@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from culvert.errors import NotPossible
+from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.node import Node
 from culvert.measurements.gateway import proof
 from culvert.measurements.gateway.ceiling import NearLink
@@ -17,7 +18,9 @@ from culvert.measurements.gateway.load import GatewayLoad, GatewayLoadParameters
 from culvert.proof.limits import GENERATOR
 from culvert.results import Status
 from culvert.run.trials.finding import TrialFinding
+from culvert.runid import new_run_id
 from culvert.topology.graph import Path
+from culvert.topology.ip import IpVersion
 from culvert.topology.shapes import star
 from culvert.topology.spec import LabSpec
 from culvert.trial.check import Check
@@ -53,6 +56,7 @@ def test_a_slowest_client_is_compared_with_an_equal_share() -> None:
         ({"clients": 0}, "greater than or equal to 1"),
         ({"clients": 1001}, "less than or equal to 1000"),
         ({"active": "0%"}, "greater than 0"),
+        ({"direction": "between", "to": "behind"}, "to each other, or to a host"),
     ],
 )
 def test_contradictory_parameters_are_refused(written: dict[str, object], why: str) -> None:
@@ -66,6 +70,25 @@ def test_the_star_has_as_many_clients_as_the_parameters_state() -> None:
     assert topology.paths == (Path("c1", "gateway"),)
     between = GatewayLoad.lab(STAR, parameters(clients=5, direction="between"))
     assert between.topology.paths == (Path("c1", "c2"),)
+
+
+def test_a_host_behind_the_gateway_is_the_end_of_loads_and_shares_the_clients_cpus() -> None:
+    spec = LabSpec(topology=star(2), cpus={"c1": (0,), "c2": (0,), "gateway": (1,)})
+    found = GatewayLoad.lab(spec, parameters(clients=2, to="behind"))
+    assert found.topology.paths == (Path("c1", "gateway"),)
+    assert found.cpus == {"c1": (0,), "c2": (0,), "behind": (0,), "gateway": (1,)}
+    assert "behind" not in {node.name for node in found.topology.members}
+
+
+def test_a_host_behind_the_gateway_has_ipv4_only() -> None:
+    with pytest.raises(NotPossible, match="IPv4 only"):
+        GatewayLoad.lab(LabSpec(topology=star(2), underlay=IpVersion.V6), parameters(to="behind"))
+
+
+def test_a_driver_without_routes_to_networks_behind_the_gateway_is_refused() -> None:
+    lab = NetnsLab(new_run_id(), LabSpec(topology=star(1, behind=True)))
+    with pytest.raises(NotPossible, match="no configuration for hosts behind the gateway"):
+        vpn("ocserv/dtls").prepare(lab)
 
 
 def test_links_and_cpus_of_clients_that_are_not_there_are_left_out() -> None:
@@ -116,6 +139,24 @@ def test_each_direction_and_protocol_without_a_vpn(direction: str, protocol: str
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert value(finding, "active_clients") == (2 if direction == "between" else 4)
     assert value(finding, "goodput_bps") > 0
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+@pytest.mark.parametrize(
+    "word",
+    ["none", "wireguard/go", "openvpn/aes-256-gcm", "strongswan/esp-aes128gcm", "nebula/aes"],
+)
+def test_clients_send_to_a_host_behind_the_gateway(word: str) -> None:
+    if lacks := skip_reason(word):
+        pytest.skip(lacks)
+    given = {**PACED, "clients": 2, "to": "behind"}
+    finding = quiet(lambda: measure(vpn(word), GatewayLoad(), given, STAR))
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "active_clients") == 2
+    assert value(finding, "loss_ratio") == 0
+    nodes = {node["name"] for node in finding.evidence.topology["nodes"]}
+    assert "behind" in nodes
 
 
 @pytest.mark.lab

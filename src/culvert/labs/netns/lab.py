@@ -201,7 +201,8 @@ class NetnsLab(Lab):
         for route in self._plan.routes:
             namespace = self._nodes[route.node].namespace
             links.add_route(namespace, route.destination, device=None, gateway=route.gateway)
-            if route.destination == EVERYWHERE:
+            behind = self.spec.topology.node(route.node).role is Role.BEHIND
+            if route.destination == EVERYWHERE and not behind:
                 # While a tunnel is down, its packets must not cross the underlay in clear text.
                 links.refuse(namespace, TUNNELS)
             if route.destination == EVERYWHERE_IPV6:
@@ -214,7 +215,8 @@ class NetnsLab(Lab):
             router.inside(lambda: sysctls.apply(sysctls.CONNTRACK))
 
     def _open_node(self, node: NetnsNode) -> None:
-        forwards = sysctls.ROUTER[self.spec.underlay] if node.role is Role.ROUTER else {}
+        router = node.role is Role.ROUTER or (node.role is Role.GATEWAY and self.behind)
+        forwards = sysctls.ROUTER[self.spec.underlay] if router else {}
         node.open({**sysctls.NODE, **forwards})
 
     def _connect_and_wait(self, link: tuple[Cable, LinkSpec]) -> None:

@@ -52,7 +52,7 @@ def bytes_reconcile(
         return []
     devices = _by_neighbour(session, core.devices)
     (gateway,) = session.lab.of_role(Role.GATEWAY)
-    down = trial.carried[0].talk.source.role is Role.GATEWAY
+    down = trial.carried[0].talk.source.role is not Role.CLIENT
     ways = list(_ways(session, trial, echoes, down=down))
     rules = _Rules(session)
     found = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from culvert.labs.node import Node
 from culvert.measurements.ceiling import CEILING_S, HELD_BACK, bare_link_tells
 from culvert.measurements.gateway.crowd import CrowdRun, CrowdTrial, Load, Seats, Talk, Transport
 from culvert.measurements.gateway.figures import Losses
@@ -14,6 +15,7 @@ from culvert.proof.limits import (
     generator_is_not_the_limit,
 )
 from culvert.results import Metric
+from culvert.topology.graph import Role
 from culvert.topology.ip import LONGER_IPV6, IpVersion
 from culvert.topology.shapes import CORE, GATEWAY
 from culvert.trial.check import Check
@@ -117,7 +119,14 @@ def _bare(session: Session, load: Load, segmentation: str) -> Load:
 def _beside(
     session: Session, seats: Seats, talks: Sequence[Talk], bare: Load, quiet: int
 ) -> CrowdTrial:
+    (gateway,) = session.lab.of_role(Role.GATEWAY)
+
+    def on_link(node: Node) -> Node:
+        """Beside the tunnel no host behind the gateway is reached."""
+        return gateway if node.role is Role.BEHIND else node
+
+    bare_talks = [Talk(one.client, on_link(one.source), on_link(one.target)) for one in talks]
     run = CrowdRun(
-        session, seats, talks, bare, lambda node: str(node.underlay.reached_at.ip), quiet
+        session, seats, bare_talks, bare, lambda node: str(node.underlay.reached_at.ip), quiet
     )
     return run.start().finish()

@@ -22,6 +22,7 @@ from culvert.probe.client import Probe, Task
 from culvert.probe.results import parse
 from culvert.probe.results.crowd import CrowdSent, CrowdSunk, MemberSent, MemberSunk
 from culvert.results import Series
+from culvert.topology.graph import Role
 from culvert.trial.session import Session
 
 SLACK_S = 15.0
@@ -96,6 +97,16 @@ class Seat:
 
     probe: Probe
     netns: str | None = None
+
+
+def inside(session: Session) -> Callable[[Node], str]:
+    """A node's address inside the tunnels; of a host behind the gateway that on its network."""
+
+    def address(node: Node) -> str:
+        behind = node.role is Role.BEHIND
+        return str(node.underlay.address.ip) if behind else session.inner(node)
+
+    return address
 
 
 class Seats:

@@ -96,7 +96,8 @@ class Losses:
 
 def locate_losses(session: Session, watched: Watched, trial: CrowdTrial) -> Losses:
     """Attribute each lost packet to the first counter that counts a loss: sockets of the sinks,
-    queues of the senders and of the core, the gateway's devices and the VPN's own sockets there.
+    queues of the senders and of the core, the gateway's devices, also the one to hosts behind it,
+    and the VPN's own sockets there.
 
     The clients' own devices are not watched: what they drop is unattributed.
     """
@@ -113,7 +114,8 @@ def locate_losses(session: Session, watched: Watched, trial: CrowdTrial) -> Loss
     outer = _device(gateway, node.underlay.device)
     inner = _device(gateway, session.vpn.interface(node))
     tunnelled = outer.name != inner.name
-    routers = [
+    forwarding = [each for each in gateway.devices if each.name not in (outer.name, inner.name)]
+    forwarding += [
         device
         for name, used in watched.others.items()
         if session.lab.nodes[name].role is Role.ROUTER
@@ -130,9 +132,9 @@ def locate_losses(session: Session, watched: Watched, trial: CrowdTrial) -> Loss
         refused
         + outer.qdisc_drops
         + (inner.qdisc_drops if tunnelled else 0)
-        + sum(device.qdisc_drops for device in routers),
+        + sum(device.qdisc_drops for device in forwarding),
     )
-    dropped = sum(device.rx_dropped + device.tx_dropped for device in routers)
+    dropped = sum(device.rx_dropped + device.tx_dropped for device in forwarding)
     take("interface", dropped + outer.rx_dropped + outer.tx_dropped)
     take("link", 0)
     own_sockets = gateway.udp.rcvbuf_errors - at_gateway + gateway.udp.sndbuf_errors

@@ -2,9 +2,9 @@
 
 ::
 
-    c1 ─┐                        every client has a tunnel; a share of them sends
-    c2 ─┼─ core ── gateway       all packets that arrive at core are searched for clear text
-    cN ─┘
+    c1 ─┐                                  every client has a tunnel; a share of them sends
+    c2 ─┼─ core ── gateway [── behind]     all packets that arrive at core are searched for clear
+    cN ─┘                                  text
 
 One probe drives all clients of a machine. What the same clients reach on the bare links right after
 is the generators' ceiling; a figure that they limit is invalid.
@@ -30,6 +30,7 @@ from culvert.measurements.gateway.crowd import (
     Seats,
     Talk,
     Transport,
+    inside,
 )
 from culvert.measurements.gateway.figures import (
     METRICS,
@@ -69,11 +70,20 @@ class Direction(StrEnum):
     """From where to where the clients' packets go."""
 
     UP = "up"
-    """From each client to the gateway."""
+    """From each client to the other end."""
     DOWN = "down"
-    """From the gateway to each client."""
+    """From the other end to each client."""
     BETWEEN = "between"
     """From one client to another one, through the gateway."""
+
+
+class OtherEnd(StrEnum):
+    """Where the clients' packets end, or begin."""
+
+    GATEWAY = "gateway"
+    """At the gateway itself."""
+    BEHIND = "behind"
+    """At a host on a network behind it."""
 
 
 class GatewayLoadParameters(BaseParameters):
@@ -85,9 +95,13 @@ class GatewayLoadParameters(BaseParameters):
     """Share of the clients that sends."""
     direction: Annotated[
         Direction,
-        Label("{}", {"up": "to the gateway", "down": "from the gateway", "between": "to others"}),
+        Label("{}", {"up": "from the clients", "down": "to the clients", "between": "to others"}),
     ] = Direction.UP
     """To the gateway, from it, or to each other through it."""
+    to: Annotated[OtherEnd, Label("{}", {"gateway": "", "behind": "beyond the gateway"})] = (
+        OtherEnd.GATEWAY
+    )
+    """The gateway itself, or a host behind it, to which the gateway forwards."""
     protocol: Annotated[Transport, Label("over {}", {"udp": "over UDP", "tcp": "over TCP"})] = (
         Transport.UDP
     )
@@ -131,6 +145,8 @@ class GatewayLoadParameters(BaseParameters):
             )
         if self.direction is Direction.BETWEEN and self.clients < 2:
             raise _refused("one client has no other to send to", "write clients = 2 or more")
+        if self.direction is Direction.BETWEEN and self.to is OtherEnd.BEHIND:
+            raise _refused("clients send to each other, or to a host", "leave one of both out")
         return self
 
 
@@ -157,7 +173,8 @@ class GatewayLoad(Measurement[GatewayLoadParameters]):
     def lab(cls, spec: LabSpec, parameters: GatewayLoadParameters) -> LabSpec:
         """A star of as many clients as the parameters state."""
         target = "c2" if parameters.direction is Direction.BETWEEN else GATEWAY
-        return star_of(cls.kind, spec, parameters.clients, target)
+        behind = parameters.to is OtherEnd.BEHIND
+        return star_of(cls.kind, spec, parameters.clients, target, behind=behind)
 
     def run(self, session: Session, parameters: GatewayLoadParameters) -> Outcome:
         """Every client's canary, then the load, then the ceiling."""
@@ -167,7 +184,7 @@ class GatewayLoad(Measurement[GatewayLoadParameters]):
         gateway_sockets = sockets(session)
         with Seats(session) as seats:
             canary = proof.every_canary(session, seats, all_up(session), quiet)
-            run = CrowdRun(session, seats, talks, load, session.inner, quiet)
+            run = CrowdRun(session, seats, talks, load, inside(session), quiet)
             smallest = min(load.sizes, default=SMALLEST)
             clients = ClientsUse(session)
             echo = Echo(session, load.lasting_s + 60)
@@ -232,9 +249,9 @@ def _load(session: Session, parameters: GatewayLoadParameters) -> Load:
 
 
 def all_up(session: Session) -> list[Talk]:
-    """From each client to the gateway."""
-    (gateway,) = session.lab.of_role(Role.GATEWAY)
-    return [Talk(node.name, node, gateway) for node in session.lab.of_role(Role.CLIENT)]
+    """From each client to the host behind the gateway, or to the gateway if there is none."""
+    *_, end = session.lab.of_role(Role.GATEWAY, Role.BEHIND)
+    return [Talk(node.name, node, end) for node in session.lab.of_role(Role.CLIENT)]
 
 
 def _talks(session: Session, parameters: GatewayLoadParameters) -> list[Talk]:

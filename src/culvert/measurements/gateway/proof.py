@@ -16,6 +16,7 @@ from culvert.measurements.gateway.crowd import (
     Seats,
     Talk,
     Transport,
+    inside,
 )
 from culvert.measurements.streams.packet import intact
 from culvert.probe.results import Captured
@@ -41,7 +42,7 @@ def every_canary(session: Session, seats: Seats, talks: Sequence[Talk], quiet_ms
     inner_mtu = session.inner_mtu(session.source) or CANARY_BYTES
     load = Load(Transport.UDP, CANARY_S, (min(CANARY_BYTES, inner_mtu),), rate_pps=CANARY_PPS)
     beside = Beside(session, 1, CANARY_BYTES // 2)
-    trial = CrowdRun(session, seats, talks, load, session.inner, quiet_ms).start().finish()
+    trial = CrowdRun(session, seats, talks, load, inside(session), quiet_ms).start().finish()
     missing = [one.talk.client for one in trial.carried if not one.sunk.unique]
     readable = names_in(session, beside.end()) if session.vpn.outer_flow is not None else []
     if readable:

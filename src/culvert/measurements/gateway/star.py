@@ -7,22 +7,31 @@ from dataclasses import replace
 from culvert.errors import NotPossible
 from culvert.topology import shapes
 from culvert.topology.graph import Path, Role
+from culvert.topology.ip import IpVersion
 from culvert.topology.shapes import GATEWAY, Shape
 from culvert.topology.spec import LabSpec
 
 
-def star_of(kind: str, spec: LabSpec, clients: int, target: str = GATEWAY) -> LabSpec:
-    """The measured path leads from the first client to ``target``. Raises NotPossible for another
-    topology; ``kind`` is the measurement's."""
+def star_of(
+    kind: str, spec: LabSpec, clients: int, target: str = GATEWAY, *, behind: bool = False
+) -> LabSpec:
+    """The measured path leads from the first client to ``target``; ``behind`` adds a host behind
+    the gateway. Raises NotPossible for another topology; ``kind`` is the measurement's."""
     if spec.topology.name != Shape.STAR:
         raise NotPossible(
             kind,
             f'the topology "{spec.topology.name}" has no gateway',
             'write topology = "star" in [lab]',
         )
-    found = spec.on(shapes.star(clients, paths=[Path("c1", target)]))
+    if behind and IpVersion.V6 in (spec.underlay, spec.inner):
+        raise NotPossible(
+            kind, "hosts behind the gateway have IPv4 only", 'leave it out, or write to = "gateway"'
+        )
+    found = spec.on(shapes.star(clients, paths=[Path("c1", target)], behind=behind))
     if found.cpus is None or "c1" not in found.cpus:
         return found
-    # Clients that the study's own star does not have share the CPUs of those that it has.
-    more = {node.name: found.cpus["c1"] for node in found.topology.of_role(Role.CLIENT)}
+    # Nodes that the study's own star does not have share the CPUs of the clients that it has.
+    more = {
+        node.name: found.cpus["c1"] for node in found.topology.of_role(Role.CLIENT, Role.BEHIND)
+    }
     return replace(found, cpus={**more, **found.cpus})

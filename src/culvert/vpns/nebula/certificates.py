@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Interface, IPv6Interface
+from collections.abc import Sequence
+from ipaddress import IPv4Interface, IPv4Network, IPv6Interface
 
 from culvert.vpns.authoring import Node
 
@@ -31,8 +32,10 @@ class Authority:
         ipv6: IPv6Interface | None = None,
         *,
         lifetime: str = "",
+        behind: Sequence[IPv4Network] = (),
     ) -> None:
-        """A new key on the node and a certificate for its addresses inside the mesh.
+        """A new key on the node and a certificate for its addresses inside the mesh, and for the
+        networks behind it.
 
         ``lifetime`` such as 24h; empty: as long as the authority's own.
         """
@@ -42,6 +45,7 @@ class Authority:
         self._seat.remove(_at(self._seat, signed))
         networks = [address, *([] if ipv6 is None else [ipv6])]
         words = ["-name", node.name, "-networks", ",".join(map(str, networks))]
+        words += ["-unsafe-networks", ",".join(map(str, behind))] if behind else []
         words += ["-duration", lifetime] if lifetime else []
         signer = ["-ca-crt", _at(self._seat, AUTHORITY), "-ca-key", _at(self._seat, _AUTHORITY_KEY)]
         files = ["-in-pub", _at(self._seat, request), "-out-crt", _at(self._seat, signed)]

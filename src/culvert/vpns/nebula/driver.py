@@ -42,7 +42,7 @@ class Nebula(MeshVpn):
     summary = "Nebula (Noise, certificates), a mesh in user space, direct or by a relay"
     variants = settings.VARIANTS
     options = settings.OPTIONS
-    ipv6_inside = True
+    ipv6_inside = routes_behind = True
     role = "nebula"
     programs = (PROGRAM, certificates.PROGRAM, console.CLIENT)
     server_capabilities = None
@@ -84,6 +84,8 @@ class Nebula(MeshVpn):
             device=self.device,
             port=self.port,
             console_port=self._consoles.port,
+            behind=self.lab.behind,
+            gateway=next((self.inner(each).ip for each in self.lab.of_role(Role.GATEWAY)), None),
         )
         for node in (*servers, *self.lab.members):
             node.write(CONFIG, json.dumps(mesh.configuration(node), indent=1))
@@ -94,7 +96,8 @@ class Nebula(MeshVpn):
     def certify(self, node: Node) -> None:
         """A new key and certificate for a node."""
         ipv6 = None if node.role in SERVERS else self.inner_ipv6(node)
-        self._authority.issue(node, self.inner(node), ipv6)
+        behind = self.lab.behind if node.role is Role.GATEWAY else ()
+        self._authority.issue(node, self.inner(node), ipv6, behind=behind)
 
     def serve(self, server: Node) -> None:
         """Start a lighthouse or relay, which is ready when it listens."""

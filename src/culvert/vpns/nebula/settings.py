@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network
 from typing import Any, Final
 
 from culvert.errors import UsageError
@@ -57,6 +57,9 @@ class Mesh:
     device: str = DEVICE
     port: int = PORT
     console_port: int = console.PORT
+    behind: Sequence[IPv4Network] = ()
+    """Networks behind the ``gateway``, a member's address inside the mesh."""
+    gateway: IPv4Address | None = None
 
     def configuration(self, node: Node) -> dict[str, Any]:
         """The configuration of a member or a server, with a new key for its console."""
@@ -75,10 +78,24 @@ class Mesh:
             "punchy": {"punch": True, "respond": True},
             "relay": self._relay(node),
             "cipher": self.cipher,
-            "tun": {"disabled": node.role in SERVERS, "dev": self.device, "mtu": self.mtu},
-            "firewall": {"outbound": [ANY], "inbound": [ANY]},
+            "tun": {
+                "disabled": node.role in SERVERS,
+                "dev": self.device,
+                "mtu": self.mtu,
+                "unsafe_routes": self._routes(node),
+            },
+            "firewall": {
+                "outbound": [ANY],
+                "inbound": [ANY],
+                "default_local_cidr_any": bool(self.behind),
+            },
             "sshd": console.configure(node, self.console_port),
         }
+
+    def _routes(self, node: Node) -> list[dict[str, str]]:
+        if node.role is not Role.CLIENT:
+            return []
+        return [{"route": str(each), "via": str(self.gateway)} for each in self.behind]
 
     def _lighthouse(self, node: Node) -> dict[str, Any]:
         lighthouse = node.role is Role.CONTROL

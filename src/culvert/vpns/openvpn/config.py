@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from ipaddress import IPv4Interface, IPv6Interface
+from ipaddress import IPv4Interface, IPv4Network, IPv6Interface
 from pathlib import Path
 
 from culvert.topology.ip import Address
@@ -119,6 +119,8 @@ class Tunnel:
     """It is the client's default route."""
     persists: bool = False
     """The client's device stays while it connects again."""
+    behind: tuple[IPv4Network, ...] = ()
+    """Networks behind the server."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,8 @@ def server_config(tunnel: Tunnel, files: CertificateFiles, clients: Path, manage
         'push "topology subnet"',
         f"ifconfig {inner.ip} {inner.netmask}",
         *_ipv6("ifconfig-ipv6", tunnel.ends.server_ipv6, tunnel.ends.client_ipv6),
+        *([f'push "route-gateway {inner.ip}"'] if tunnel.behind else []),
+        *(f'push "route {one.network_address} {one.netmask}"' for one in tunnel.behind),
         f"client-config-dir {_quoted(clients)}",
         "ccd-exclusive",
         "remote-cert-tls client",

@@ -43,6 +43,7 @@ class OpenVpn(TunDevice, TunnelVpn):
     summary = "OpenVPN 2, in user space or with its data channel in the kernel"
     variants, options = VARIANTS, OPTIONS
     role, ipv6_inside = "openvpn", True
+    routes_behind = True
     capabilities = frozenset({Capability.NET_ADMIN})
     device, port, kernel_kind = DEVICE, PORT, "ovpn"  # in tree ovpn, out of tree ovpn-dco
     kill_switch = KILL_SWITCH

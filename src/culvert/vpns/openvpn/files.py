@@ -38,6 +38,7 @@ def write_all(vpn: TunnelVpn, choice: Choice, dialect: Dialect, device: str, por
             group=next(iter(choice.groups), None),
             leads=vpn.lab.spec.topology.full_tunnel,
             persists=choice.kill_switch,
+            behind=vpn.lab.behind,
         )
 
     write = _write_static_key if choice.static_key else _write_certificates

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from ipaddress import IPv4Network, ip_network
 
 from culvert.topology.ip import Address
 from culvert.vpns.ipsec.inner import INTERFACE_ID
@@ -44,11 +45,12 @@ _PLUGINS = (
 
 @dataclass(frozen=True)
 class IkeEnd:
-    """One end: its identity, its address on the underlay, and those inside the tunnel."""
+    """One end: its identity, its address on the underlay, and the addresses and networks that the
+    tunnel leads to."""
 
     identity: str
     address: Address
-    inner: Sequence[Address]
+    inner: Sequence[Address | IPv4Network]
 
 
 @dataclass(frozen=True)
@@ -198,7 +200,7 @@ def _connection(carriage: Carriage, one: IkeConnection, upkeep: Upkeep, ike_prop
 
 
 def _selectors(end: IkeEnd) -> str:
-    return ", ".join(f"{each}/{each.max_prefixlen}" for each in end.inner)
+    return ", ".join(str(ip_network(each)) for each in end.inner)
 
 
 def _interface(carriage: Carriage) -> str:

@@ -61,7 +61,7 @@ class StrongSwan(TunnelVpn):
         super().__init__(variant, options)
         self.choice = Choice.of(variant.name, options)
         self.carriage, self.in_kernel = self.choice.carriage, self.choice.in_kernel
-        self.cpu_attributable = self.ipv6_inside = not self.in_kernel
+        self.cpu_attributable = self.ipv6_inside = self.routes_behind = not self.in_kernel
         self.variant = replace(variant, facts={**variant.facts, **self.choice.facts()})
 
     # -- requirements ------------------------------------------------------------------------------

@@ -56,7 +56,8 @@ def _shared_key() -> str:
 def _end_of(vpn: TunnelVpn, choice: Choice, node: Node) -> IkeEnd:
     inner = vpn.inner(node).ip
     outer = inner if choice.carriage.transport else underlay_address(node)
-    return IkeEnd(node.name, outer, inside(vpn, choice, node))
+    behind = vpn.lab.behind if node.name == vpn.target.name else ()
+    return IkeEnd(node.name, outer, [*inside(vpn, choice, node), *behind])
 
 
 def inside(vpn: TunnelVpn, choice: Choice, node: Node) -> list[Address]:

@@ -44,7 +44,7 @@ class WireGuard(Peers):
     variants, options = known.VARIANTS, known.OPTIONS
     device, port, kernel_kind = known.DEVICE, known.PORT, "wireguard"
     forwards = True
-    ipv6_inside = True
+    ipv6_inside = routes_behind = True
     role = "wireguard"
     capabilities = CAPABILITIES
     kill_switch = default_route.KILL_SWITCH
@@ -141,6 +141,8 @@ class WireGuard(Peers):
             self.control.configure(source, [*own, *self._with_endpoint(target)])
             if self._leads:
                 default_route.lead(source, self.device)
+            for network in self.lab.behind:
+                source.add_route(network, device=self.device)
         self._await_handshake(source, target)
 
     def stop(self, lab: Lab) -> None:

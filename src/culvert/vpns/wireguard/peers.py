@@ -125,8 +125,10 @@ class Peers(TunDevice, TunnelVpn):
     def _as_peer(self, node: Node) -> list[Pair]:
         if self._leads and node.name == self.target.name:
             return self._keys.peer(node.name, [ip_network(each) for each in EVERYTHING])
-        whole = self.is_hub and node.name == self.target.name
+        leads = node.name == self.target.name
+        whole = self.is_hub and leads
         networks = [each.network if whole else ip_network(each.ip) for each in self.inside(node)]
+        networks += self.lab.behind if leads else ()
         return self._keys.peer(node.name, networks)
 
     @property

@@ -30,6 +30,10 @@ def refuse_emulated(spec: LabSpec) -> None:
                 "hosts have real routers, which Culvert does not change",
                 _REMEDY,
             )
+    if spec.topology.of_role(Role.BEHIND):
+        raise NotPossible(
+            "a host behind the gateway", "Culvert makes no networks between hosts", _REMEDY
+        )
     if replace(spec.processors, aes=None) != AS_THEY_ARE:
         raise NotPossible(
             "router, rps, rfs, xps or interrupts",
