@@ -246,7 +246,10 @@ def test_credentials_of_a_program_are_used(written: Callable[[Any], Path]) -> No
 
 
 def test_a_password_in_the_servers_address_is_not_shown(written: Callable[[Any], Path]) -> None:
-    for server in ("http://me:secret@127.0.0.1:9", "ftp://me:secret@x", "http://me:se@cret@[::"):
+    for server in (
+        *("http://me:secret@127.0.0.1:9", "ftp://me:secret@x", "http://me:se@cret@[::"),
+        *("https://me:/secret@127.0.0.1:9", "me:secret@127.0.0.1:9", "HTTP://me:secret@x y"),
+    ):
         error = refused(written(config(server=server)), CulvertError)
         assert "cret" not in f"{error} {error.remedy}"
     assert Api.of(written(config(server="http://me:secret@127.0.0.1:9"))).server == (

@@ -33,8 +33,8 @@ CONNECT_TRIES = 3
 _PAUSE_S = 0.5
 NOW = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
 """How everything is deleted."""
-_USER_INFO = re.compile(r"//[^/\s]*@")
-"""What a URL may have before its host: a name and a password."""
+_USER_INFO = re.compile(r"(//|^(?!\S*//))\S*@")
+"""What a URL may have before its host: a name and a password, in which a slash may be unescaped."""
 
 
 class Http(IntEnum):
@@ -89,7 +89,7 @@ class Api:
                 load(os.pathsep.join(map(str, files)), context, settings)
             else:
                 config.load_incluster_config(client_configuration=settings)
-            if not str(settings.host).startswith(("http://", "https://")):
+            if not _is_url(str(settings.host)):
                 why = f"its server {_without_password(str(settings.host))!r} is not a URL"
                 raise UsageError(what, why, "write https://ADDRESS:PORT")
             made = client.ApiClient(settings)
@@ -290,4 +290,14 @@ def _first_line(error: BaseException) -> str:
 
 
 def _without_password(text: str) -> str:
-    return _USER_INFO.sub("//", text)
+    return _USER_INFO.sub(r"\1", text)
+
+
+def _is_url(text: str) -> bool:
+    from urllib3.exceptions import LocationParseError
+    from urllib3.util import parse_url
+
+    try:
+        return parse_url(text).scheme in ("http", "https")
+    except LocationParseError:
+        return False
