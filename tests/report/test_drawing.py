@@ -56,7 +56,7 @@ def test_a_process_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, which: i
         monkeypatch.setattr(drawing_module, "DRAW_S", 1)
         drawing._pens[which]._process.send_signal(signal.SIGSTOP)
         content = SPECS[1] if which else spec("x" * (1 << 20))  # more than a pipe holds
-        with pytest.raises(DeadlineExceeded, match="did not end it within 1 s") as caught:
+        with pytest.raises(DeadlineExceeded, match="did not finish it within 1 s") as caught:
             drawing.begin(content, "goodput").result()
     assert caught.value.what == f"{['SVG', 'PNG'][which]} of figure goodput"
     assert caught.value.remedy

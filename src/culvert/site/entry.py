@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from culvert.analysis.declared import compared_metrics
+from culvert.analysis.headline import Headline
 from culvert.errors import CulvertError
 from culvert.files.folder import run_folder
 from culvert.history.machine import machine_of
@@ -19,7 +21,7 @@ from culvert.report.labels import slug
 from culvert.report.model import read
 from culvert.report.sentences import question_scale, verdict
 from culvert.report.views.claims import claims_view
-from culvert.report.views.headline import headline_views
+from culvert.report.views.headline import HeadlineView, headline_views
 from culvert.site.contributed import Refused
 
 
@@ -102,44 +104,17 @@ def entry(place: Place, number: int, out: Path) -> Entry | Refused:
     page = render(data, sections(figures(data)), SharedFiles("../../vega.js", "../../index.html"))
     with run_folder(out / "run" / name, make=True) as folder:
         folder.write("index.html", page.encode("utf-8", "replace"))
-    lines: list[Line] = []
-    cards: list[Card] = []
-    for headline, view in zip(data.headlines, headline_views(data), strict=True):
-        scales = {one.key: question_scale(headline, one) for one in headline.questions}
-        for row in view.rows:
-            found = []
-            for question, (title, note), cell in zip(
-                headline.questions, view.columns, row.cells, strict=True
-            ):
-                if cell is None:
-                    continue
-                answer = headline.answers[row.vpn, question.key].absolute
-                text = scales[question.key].with_unit_and_interval(
-                    answer.value, answer.low, answer.high
-                )
-                found.append(
-                    Figure(
-                        title,
-                        note,
-                        cell.main,
-                        cell.interval,
-                        cell.below,
-                        cell.badge,
-                        cell.rank,
-                        text,
-                        answer.value,
-                        question.unit,
-                        answer.low,
-                        answer.high,
-                        answer.n,
-                    )
-                )
-            said = "" if row.baseline else verdict(headline, row.vpn)
-            lines.append(Line(row.vpn, row.version, view.condition, tuple(found), said))
-        cards += [
-            Card(view.condition, one.title, one.vpn, one.value, one.standing, one.certain)
-            for one in view.winners
-        ]
+    views = headline_views(data)
+    lines = [
+        line
+        for headline, view in zip(data.headlines, views, strict=True)
+        for line in _lines(headline, view)
+    ]
+    cards = [
+        Card(view.condition, one.title, one.vpn, one.value, one.standing, one.certain)
+        for view in views
+        for one in view.winners
+    ]
     tables = summarised(place, run, data.rows)
     compared = pl.col("metric").is_in(compared_metrics())
     return Entry(
@@ -160,3 +135,35 @@ def entry(place: Place, number: int, out: Path) -> Entry | Refused:
             tables.cells.filter(compared),
         ),
     )
+
+
+def _lines(headline: Headline, view: HeadlineView) -> Iterator[Line]:
+    scales = {one.key: question_scale(headline, one) for one in headline.questions}
+    for row in view.rows:
+        figures = []
+        for question, (title, note), cell in zip(
+            headline.questions, view.columns, row.cells, strict=True
+        ):
+            if cell is None:
+                continue
+            answer = headline.answers[row.vpn, question.key].absolute
+            estimate = answer.value, answer.low, answer.high
+            figures.append(
+                Figure(
+                    title=title,
+                    note=note,
+                    main=cell.main,
+                    interval=cell.interval,
+                    below=cell.below,
+                    badge=cell.badge,
+                    rank=cell.rank,
+                    absolute=scales[question.key].with_unit_and_interval(*estimate),
+                    value=answer.value,
+                    unit=question.unit,
+                    low=answer.low,
+                    high=answer.high,
+                    n=answer.n,
+                )
+            )
+        said = "" if row.baseline else verdict(headline, row.vpn)
+        yield Line(row.vpn, row.version, view.condition, tuple(figures), said)

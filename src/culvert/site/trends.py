@@ -9,8 +9,8 @@ from typing import Any
 from culvert.history.series import Series
 from culvert.history.words import labels_of, metric_title, shifts_of
 from culvert.report.labels import slug
-from culvert.report.model import Figure, FigureTable
-from culvert.report.numbers import scale_for
+from culvert.report.model import Figure, FigureTable, Panel
+from culvert.report.numbers import Scale, scale_for
 from culvert.report.palette import colours
 
 HEIGHT_PX = 240
@@ -40,83 +40,77 @@ def _cell(series: Series) -> tuple[str, str, str]:
 
 def _figure(name: str, title: str, machine: str, lines: Sequence[Series]) -> Figure:
     scale = scale_for(lines[0].unit, [level for one in lines for level in one.levels])
+    count = sum(len(one.shifts) for one in lines)
+    said = "no change found" if not count else f"{count} changes" if count > 1 else "1 change"
+    vpns = ", ".join(one.vpn for one in lines)
+    return Figure(
+        name,
+        title,
+        f"{machine}. Dots are medians of runs, lines are levels: {said}.",
+        f"{title}, over time, a line for each of {vpns}; {said}",
+        (_panel(lines, scale),),
+        FigureTable(
+            ("VPN", "runs", "first level", "now", "changes"),
+            "lrrrl",
+            tuple(_row(one, scale) for one in lines),
+        ),
+    )
+
+
+def _row(one: Series, scale: Scale) -> tuple[str, ...]:
+    changes = [
+        "; ".join((f"{found.when} {found.change} {found.levels}", *found.beside))
+        for found in shifts_of(one)
+    ]
+    first, now = scale.text(one.levels[0]), scale.text(one.levels[-1])
+    return one.vpn, str(len(one.points)), first, now, " / ".join(changes) or "\u2013"
+
+
+def _points(one: Series, scale: Scale) -> Iterator[dict[str, Any]]:
+    shown = one.points.gather_every(-(-len(one.points) // MOST_POINTS))
+    for at, version, value in shown.select("started_at", "version", "median").iter_rows():
+        yield {"vpn": one.vpn, "at": at, "value": value / scale.factor, "version": version}
+
+
+def _levels(one: Series, scale: Scale) -> Iterator[dict[str, Any]]:
+    times = one.points["started_at"].to_list()
+    ends = [0, *(shift.place for shift in one.shifts), len(times)]
+    for (begin, end), level in zip(pairwise(ends), one.levels, strict=True):
+        value = level / scale.factor
+        yield {"vpn": one.vpn, "at": times[begin], "to": times[end - 1], "value": value}
+
+
+def _panel(lines: Sequence[Series], scale: Scale) -> Panel:
     vpns = [one.vpn for one in lines]
-    points: list[dict[str, Any]] = []
-    levels: list[dict[str, Any]] = []
-    rows = []
-    for one in lines:
-        step = -(-len(one.points) // MOST_POINTS)
-        shown = one.points.gather_every(step)
-        points += [
-            {"vpn": one.vpn, "at": at, "value": value / scale.factor, "version": version}
-            for at, version, value in shown.select("started_at", "version", "median").iter_rows()
-        ]
-        times = one.points["started_at"].to_list()
-        ends = [0, *(shift.place for shift in one.shifts), len(times)]
-        for (begin, end), level in zip(pairwise(ends), one.levels, strict=True):
-            levels.append(
-                {
-                    "vpn": one.vpn,
-                    "at": times[begin],
-                    "to": times[end - 1],
-                    "value": level / scale.factor,
-                }
-            )
-        first = (one.vpn, str(len(times)), scale.text(one.levels[0]), scale.text(one.levels[-1]))
-        changes = [
-            "; ".join((f"{found.when} {found.change} {found.levels}", *found.beside))
-            for found in shifts_of(one)
-        ]
-        rows.append((*first, " / ".join(changes) or "\u2013"))
-    x = {"field": "at", "type": "temporal", "title": None}
-    y = {
-        "field": "value",
-        "type": "quantitative",
-        "title": scale.name,
-        "scale": {"zero": False},
-    }
     hues = colours(vpns)
-    colour = {
-        "field": "vpn",
-        "type": "nominal",
-        "title": None,
-        "scale": {"domain": vpns, "range": [hues[vpn] for vpn in vpns]},
+    places = {
+        "x": {"field": "at", "type": "temporal", "title": None},
+        "y": {
+            "field": "value",
+            "type": "quantitative",
+            "title": scale.name,
+            "scale": {"zero": False},
+        },
     }
+    of_vpn = {"field": "vpn", "type": "nominal", "title": None}
+    colour = of_vpn | {"scale": {"domain": vpns, "range": [hues[vpn] for vpn in vpns]}}
+    shape = of_vpn | {"scale": {"domain": vpns}}
     tooltip = [{"field": name} for name in ("vpn", "at", "value", "version")]
-    panel = {
+    points = [point for one in lines for point in _points(one, scale)]
+    levels = [level for one in lines for level in _levels(one, scale)]
+    return {
         "width": "container",
         "height": HEIGHT_PX,
         "layer": [
             {
                 "data": {"values": points},
                 "mark": {"type": "point", "filled": True, "opacity": 0.6, "size": 36},
-                "encoding": {
-                    "x": x,
-                    "y": y,
-                    "color": colour,
-                    "shape": {
-                        "field": "vpn",
-                        "type": "nominal",
-                        "title": None,
-                        "scale": {"domain": vpns},
-                    },
-                    "tooltip": tooltip,
-                },
+                "encoding": {**places, "color": colour, "shape": shape, "tooltip": tooltip},
             },
             {
                 "data": {"values": levels},
                 "mark": {"type": "rule", "strokeWidth": 2.5},
-                "encoding": {"x": x, "x2": {"field": "to"}, "y": y, "color": colour},
+                "encoding": {**places, "x2": {"field": "to"}, "color": colour},
             },
         ],
     }
-    count = sum(len(one.shifts) for one in lines)
-    said = "no change found" if not count else f"{count} changes" if count > 1 else "1 change"
-    return Figure(
-        name,
-        title,
-        f"{machine}. Dots are medians of runs, lines are levels: {said}.",
-        f"{title}, over time, a line for each of {', '.join(vpns)}; {said}",
-        (panel,),
-        FigureTable(("VPN", "runs", "first level", "now", "changes"), "lrrrl", tuple(rows)),
-    )

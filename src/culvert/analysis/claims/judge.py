@@ -8,29 +8,21 @@ column answers (``analysis.column``): which of two VPNs is above has one answer 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
-from culvert.analysis.claims.cells import Cells, Context, Series, matching
-from culvert.analysis.claims.relation import Sides, answered, tested
-from culvert.analysis.claims.verdict import Judged, Lack, Part, Verdict, joined
-from culvert.analysis.column import Paired, column
-from culvert.analysis.declared import better_of
+from culvert.analysis.claims.cells import Cells
+from culvert.analysis.claims.parts import Terms, parts_of
+from culvert.analysis.claims.verdict import ALPHA, Judged, Part, Verdict, joined
 from culvert.analysis.design import Design, looks_at_claims
 from culvert.analysis.line import NO_LINE, Line
-from culvert.metrics import Better
 from culvert.statistics.holm import holm
-from culvert.statistics.looks import Looks
 from culvert.statistics.serial import FEWEST
 from culvert.study.claims.claim import ClaimTable
-from culvert.study.claims.test import BestOf, ClaimComparison, ClaimTest, Quantity, Side, VpnSide
+from culvert.study.claims.test import ClaimTest
 from culvert.study.study import Study
-
-ALPHA = 0.05
-"""The probability that any claim of the study is decided wrongly, over all looks of the plan."""
 
 
 def judge(
@@ -48,7 +40,6 @@ def judge(
     """
     metrics = {test.metric for test in study.tests.values()}
     cells = Cells(study, rows, metrics, imported=imported)
-    margins = {claim.id: claim.margin for claim in study.file.claim}
     # The level that Holm's correction leaves for each claim in its first step.
     looks = looks_at_claims(study, ALPHA / max(1, len(study.tests)))
     design = Design.of(study.canonical, imported=imported)
@@ -56,8 +47,8 @@ def judge(
     for claim in study.file.claim:
         test = study.tests.get(claim.id)
         if test is not None:
-            terms = _Terms(margins[claim.id], looks, line, design)
-            parts[claim.id] = tuple(_parts(test, cells, terms))
+            terms = Terms(claim.margin, looks, line, design)
+            parts[claim.id] = tuple(parts_of(test, cells, terms))
     sums = {name: _summed(found) for name, found in parts.items()}
     least = {name: min(both) for name, both in sums.items() if both is not None}
     family = [name for name in least if not all(part.by_column for part in parts[name])]
@@ -72,161 +63,6 @@ def judge(
         )
         for claim in study.file.claim
     ]
-
-
-@dataclass(frozen=True)
-class _Terms:
-    """``margin`` is that of "no different from"; ``looks`` are those at the claims."""
-
-    margin: float
-    looks: Looks
-    line: Line
-    design: Design
-
-
-def _parts(test: ClaimTest, cells: Cells, terms: _Terms) -> Iterator[Part]:
-    for comparison in test.comparisons:
-        why = _across(comparison, terms.line)
-        if why:
-            yield Part(str(comparison), "", "{}", lack=Lack(why))
-            continue
-        contexts = list(_contexts(comparison, cells, test.measurement))
-        if not contexts:
-            why = f"the study plans no cell of {test.measurement} for both sides"
-            yield Part(str(comparison), "", "{}", lack=Lack(why))
-        for left, right in contexts:
-            if terms.line.why and not cells.one_processor(left, right):
-                why = (
-                    f"{terms.line.why}, nor between processors: the guest has one, of its own kind"
-                )
-                yield Part(str(comparison), left.condition, left.parameters, lack=Lack(why))
-                continue
-            yield _part(comparison, left, right, test, cells, terms)
-
-
-def _across(comparison: ClaimComparison, line: Line) -> str:
-    """Why both sides are not comparable in this run; empty if they are."""
-    sides = (comparison.left, comparison.right)
-    constant = any(isinstance(side, Quantity) for side in sides)
-    return line.objection((one.vpn for side in sides for one in _vpns(side)), constant=constant)
-
-
-def _contexts(
-    comparison: ClaimComparison, cells: Cells, measurement: str
-) -> Iterator[tuple[Context, Context]]:
-    sides = [_vpns(side) for side in (comparison.left, comparison.right)]
-    if not sides[0] or not sides[1]:
-        one = (sides[0] or sides[1])[0]
-        yield from ((context, context) for context in cells.contexts(one, measurement))
-        return
-    left, right = sides[0][0], sides[1][0]
-    yield from matching(
-        cells.contexts(left, measurement),
-        cells.contexts(right, measurement),
-        left.where,
-        right.where,
-    )
-
-
-def _vpns(side: Side) -> tuple[VpnSide, ...]:
-    if isinstance(side, BestOf):
-        return side.vpns
-    return (side,) if isinstance(side, VpnSide) else ()
-
-
-def _part(
-    comparison: ClaimComparison,
-    left: Context,
-    right: Context,
-    test: ClaimTest,
-    cells: Cells,
-    terms: _Terms,
-) -> Part:
-    part = Part(str(comparison), left.condition, left.parameters)
-    values: list[Series | float] = []
-    picked = 1
-    for side, context in ((comparison.left, left), (comparison.right, right)):
-        if isinstance(side, Quantity):
-            values.append(float(side.value))
-            continue
-        candidates = _vpns(side)
-        picked *= len(candidates)
-        found = []
-        for one in candidates:
-            here = cells.beside(one, test.measurement, context, candidates[0].where)
-            series = cells.series(one, here, test.measurement, test.metric)
-            if not series:
-                lack = cells.lack(one, here, test.measurement, test.metric)
-                yet = Lack(f"{one.vpn} has no {test.metric} yet")
-                return replace(part, lack=lack or yet, waiting=lack is None)
-            found.append(series)
-        values.append(_best(found, better_of(test.metric, test.measurement)))
-    sides = Sides.of(
-        values[0],
-        values[1],
-        absolute=comparison.by is not None,
-        blocked=terms.design.paired and left == right,
-        cautious=terms.design.cautious,
-    )
-    pair = _column_pair(comparison, left, right, test, cells, terms)
-    if pair is not None and pair.logarithmic == sides.logarithmic:
-        sides = replace(sides, decided=pair)
-        outcome = answered(comparison, pair)
-        if outcome is not None:
-            return replace(
-                part,
-                effect=sides.effect(pair.level),
-                p_supports=outcome.p_supports,
-                p_contradicts=outcome.p_contradicts,
-                n=pair.n,
-                paired=sides.paired,
-                more=None if (drifts := sides.drifts()) else outcome.more,
-                drifts=drifts,
-                by_column=True,
-            )
-    outcome = tested(comparison, sides, terms.margin, terms.looks.level(sides.n))
-    if outcome is None:
-        short = FEWEST - sides.n
-        why = f"{sides.n} of at least {FEWEST} repetitions"
-        return replace(
-            part, n=sides.n, paired=sides.paired, more=short, waiting=True, lack=Lack(why)
-        )
-    # The best was selected from the same data.
-    drifts = sides.drifts()
-    return replace(
-        part,
-        effect=sides.effect(1 - replace(terms.looks, alpha=ALPHA).level(sides.n)),
-        p_supports=terms.looks.adjusted(picked * outcome.p_supports, sides.n),
-        p_contradicts=terms.looks.adjusted(picked * outcome.p_contradicts, sides.n),
-        n=sides.n,
-        paired=sides.paired and not sides.constant,
-        more=None if drifts else outcome.more,
-        drifts=drifts,
-    )
-
-
-def _column_pair(
-    comparison: ClaimComparison,
-    left: Context,
-    right: Context,
-    test: ClaimTest,
-    cells: Cells,
-    terms: _Terms,
-) -> Paired | None:
-    """The column's decision on two VPNs in one cell; None for other comparisons."""
-    one, other = comparison.left, comparison.right
-    if not (isinstance(one, VpnSide) and isinstance(other, VpnSide)) or left != right:
-        return None
-    if set(one.where.labels) != set(other.where.labels):
-        return None
-    series = cells.beside_all(one, left, test.measurement, test.metric)
-    pair = column(series, terms.design, terms.line).between(one.vpn, other.vpn)
-    return pair if pair is not None and pair.contrast is not None else None
-
-
-def _best(found: Sequence[Series], better: Better) -> Series:
-    sign = -1.0 if better is Better.LESS else 1.0
-    return max(found, key=lambda series: sign * math.fsum(series.values()) / len(series))
 
 
 def _summed(parts: Sequence[Part]) -> tuple[float, float] | None:

@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+ALPHA = 0.05
+"""The probability that any claim of the study is decided wrongly, over all looks of the plan."""
+
 
 class Verdict(StrEnum):
     """The four verdicts."""

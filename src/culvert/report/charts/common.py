@@ -113,6 +113,19 @@ def vpn_shape(data: Data, *, legend: Sequence[str] = ()) -> alt.Shape:
     )
 
 
+VPN_TIP = alt.Tooltip("vpn:N", title="VPN")
+
+
+def number_beside(records: Records, y: alt.Y, **mark: Any) -> alt.Chart:
+    """Each record's ``text`` to the right of its ``end``."""
+    chart: alt.Chart = (
+        alt.Chart(source(records))
+        .mark_text(style="value", align="left", fontWeight=600, **mark)
+        .encode(y=y, x=alt.X("end:Q"), text=alt.Text("text:N"))
+    )
+    return chart
+
+
 def source(records: Records) -> alt.InlineData:
     """Data that ``layered`` inlines in the specification."""
     return alt.InlineData(values=records)
@@ -137,27 +150,11 @@ def bars_with_trials(
 
     ``summary`` (vpn, median, low, high, n) and ``trials`` (vpn, block, value) of one cell.
     """
-    bars: Records = []
-    for row in summary.iter_rows(named=True):
-        low, high = row["low"], row["high"]
-        bars.append(
-            {
-                "vpn": row["vpn"],
-                "median": row["median"] / scale.factor,
-                "low": None if low is None else low / scale.factor,
-                "high": None if high is None else high / scale.factor,
-                "n": row["n"],
-                "text": scale.number(row["median"], low, high),
-                "shown": f"{scale.with_interval(row['median'], low, high)} {scale.name}",
-            }
-        )
     dots = trial_dots(trials, scale)
+    bars = _bars(summary, dots, scale)
     ends = [0.0, *(dot["value"] for dot in dots)]
     ends += [bar[end] for bar in bars for end in ("low", "median", "high") if bar[end] is not None]
     bottom, top = 1.25 * min(ends), 1.25 * max(ends)
-    for bar in bars:
-        reached = [dot["value"] for dot in dots if dot["vpn"] == bar["vpn"]]
-        bar["end"] = max([*reached, bar["high"] or 0, bar["median"]])
     y = vpn_axis(data)
     x = alt.X(
         "median:Q",
@@ -172,7 +169,7 @@ def bars_with_trials(
             x=x,
             color=vpn_colour(data),
             tooltip=[
-                alt.Tooltip("vpn:N", title="VPN"),
+                VPN_TIP,
                 alt.Tooltip("shown:N", title="median [95 %]"),
                 alt.Tooltip("n:Q", title="trials"),
             ],
@@ -187,12 +184,32 @@ def bars_with_trials(
             .encode(y=y, x=alt.X(f"{end}:Q"))
             for end in ("low", "high")
         ),
-        bar_chart.mark_text(style="value", align="left", dx=9, fontWeight=600).encode(
-            y=y, x=alt.X("end:Q"), text=alt.Text("text:N")
-        ),
+        number_beside(bars, y, dx=9),
         no_number(data, summary["vpn"].to_list(), y),
     ]
     return layered(layers, title, height(data))
+
+
+def _bars(summary: pl.DataFrame, dots: Records, scale: Scale) -> Records:
+    """One record per VPN; ``end`` is where its bar, whisker and dots end."""
+    bars: Records = []
+    for row in summary.iter_rows(named=True):
+        estimate = row["median"], row["low"], row["high"]
+        median, low, high = (None if one is None else one / scale.factor for one in estimate)
+        reached = [dot["value"] for dot in dots if dot["vpn"] == row["vpn"]]
+        bars.append(
+            {
+                "vpn": row["vpn"],
+                "median": median,
+                "low": low,
+                "high": high,
+                "n": row["n"],
+                "text": scale.number(*estimate),
+                "shown": f"{scale.with_interval(*estimate)} {scale.name}",
+                "end": max([*reached, high or 0, median]),
+            }
+        )
+    return bars
 
 
 def trial_dots(trials: pl.DataFrame, scale: Scale) -> Records:
@@ -225,7 +242,7 @@ def dot_layer(dots: Records, y: alt.Y, field: str) -> alt.Chart:
             y=y,
             x=alt.X(f"{field}:Q"),
             tooltip=[
-                alt.Tooltip("vpn:N", title="VPN"),
+                VPN_TIP,
                 alt.Tooltip("shown:N", title="trial"),
                 alt.Tooltip("block:Q", title="block"),
             ],

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import altair as alt
 import polars as pl
 
 from culvert.analysis.observations import CELL, pick
-from culvert.report.charts.common import Records, layered, source, vpn_colour, vpn_shape
-from culvert.report.labels import cells_of, slug
+from culvert.report.charts.cell import Cell
+from culvert.report.charts.common import (
+    VPN_TIP,
+    Records,
+    layered,
+    source,
+    vpn_colour,
+    vpn_shape,
+)
+from culvert.report.labels import slug
 from culvert.report.model import Data, Figure, FigureTable, Panel
 from culvert.report.numbers import Scale, scale_for
 
 HEIGHT_PX = 300
 _SECONDS = Scale(1.0, "s/GB")
+_COLUMNS = ("vpn", "goodput", "cost", "trials")
 
 
 def cost_figures(data: Data, condition: str) -> list[Figure]:
@@ -20,12 +31,13 @@ def cost_figures(data: Data, condition: str) -> list[Figure]:
     panels, rows, names = [], [], []
     for measurement in ("tcp", "udp"):
         found = pick(data.summary, "cpu_s_per_gb", measurement=measurement)
-        for parameters in cells_of(found, measurement, condition):
-            name = data.labels.cell(condition, measurement, parameters)
-            panel, lines = _panel(data, condition, measurement, parameters, name)
-            panels.append(panel)
-            rows += lines
-            names.append(name)
+        for cell in Cell.all(data, found, measurement, condition):
+            middle = _joined(cell.summary)
+            scale = scale_for("bit/s", middle["median"].to_list())
+            medians = _medians(data, middle, scale)
+            panels.append(_panel(cell, medians, scale))
+            rows += [(cell.name, *(one[key] for key in _COLUMNS)) for one in medians]
+            names.append(cell.name)
     if not panels:
         return []
     return [
@@ -48,25 +60,17 @@ def cost_figures(data: Data, condition: str) -> list[Figure]:
     ]
 
 
-def _panel(
-    data: Data, condition: str, measurement: str, parameters: str, name: str
-) -> tuple[Panel, list[tuple[str, ...]]]:
-    def cell(frame: pl.DataFrame, metric: str) -> pl.DataFrame:
-        return pick(
-            frame, metric, measurement=measurement, condition=condition, parameters=parameters
-        )
+def _joined(rows_of: Callable[[str], pl.DataFrame], *keys: str) -> pl.DataFrame:
+    """Goodput and, with the suffix _cost, the CPU time of it."""
+    return rows_of("goodput_bps").join(
+        rows_of("cpu_s_per_gb"), on=[*CELL, *keys], how="inner", suffix="_cost"
+    )
 
-    def joined(frame: pl.DataFrame, *keys: str) -> pl.DataFrame:
-        return cell(frame, "goodput_bps").join(
-            cell(frame, "cpu_s_per_gb"), on=[*CELL, *keys], how="inner", suffix="_cost"
-        )
 
-    middle = joined(data.summary)
-    scale = scale_for("bit/s", middle["median"].to_list())
+def _medians(data: Data, middle: pl.DataFrame, scale: Scale) -> Records:
     medians: Records = []
-    lines: list[tuple[str, ...]] = []
     for vpn in data.vpns:
-        for row in middle.filter(pl.col("vpn") == vpn).iter_rows(named=True):
+        for row in middle.filter(vpn=vpn).iter_rows(named=True):
             goodput = (row["median"], row["low"], row["high"])
             cost = (row["median_cost"], row["low_cost"], row["high_cost"])
             medians.append(
@@ -75,15 +79,17 @@ def _panel(
                     **_ends("x", goodput, scale.factor),
                     **_ends("y", cost, 1.0),
                     "goodput": f"{scale.with_interval(*goodput)} {scale.name}",
-                    "cost": f"{_SECONDS.with_interval(*cost)} s/GB",
+                    "cost": _SECONDS.with_interval(*cost),
+                    "trials": str(row["n"]),
                 }
             )
-            lines.append(
-                (name, vpn, medians[-1]["goodput"], _SECONDS.with_interval(*cost), str(row["n"]))
-            )
+    return medians
+
+
+def _panel(cell: Cell, medians: Records, scale: Scale) -> Panel:
     dots: Records = [
         {"vpn": row["vpn"], "x": row["value"] / scale.factor, "y": row["value_cost"]}
-        for row in joined(data.observed, "block", "trial").iter_rows(named=True)
+        for row in _joined(cell.observed, "block", "trial").iter_rows(named=True)
     ]
     x = alt.X(
         "x:Q",
@@ -98,38 +104,37 @@ def _panel(
         axis=alt.Axis(tickCount=5, format="~g", gridOpacity=0.6),
     )
     present = [record["vpn"] for record in medians]
-    base = alt.Chart(source(medians))
-    panel = layered(
+    colour = vpn_colour(cell.data, legend=present)
+    return layered(
         [
             alt.Chart(source(dots))
             .mark_point(filled=True, size=16, opacity=0.45)
-            .encode(x=x, y=y, color=vpn_colour(data, legend=present)),
+            .encode(x=x, y=y, color=colour),
             *(
-                alt.Chart(source(those))
-                .mark_rule(strokeWidth=1.6)
-                .encode(color=vpn_colour(data, legend=present), **ends)
+                alt.Chart(source(those)).mark_rule(strokeWidth=1.6).encode(color=colour, **ends)
                 for axis, ends in (
                     ("x", {"x": alt.X("x_low:Q"), "x2": alt.X2("x_high:Q"), "y": y}),
                     ("y", {"x": x, "y": alt.Y("y_low:Q"), "y2": alt.Y2("y_high:Q")}),
                 )
                 if (those := [one for one in medians if one[f"{axis}_low"] is not None])
             ),
-            base.mark_point(filled=True, size=110, opacity=1).encode(
+            alt.Chart(source(medians))
+            .mark_point(filled=True, size=110, opacity=1)
+            .encode(
                 x=x,
                 y=y,
-                color=vpn_colour(data, legend=present),
-                shape=vpn_shape(data, legend=present),
+                color=colour,
+                shape=vpn_shape(cell.data, legend=present),
                 tooltip=[
-                    alt.Tooltip("vpn:N", title="VPN"),
+                    VPN_TIP,
                     alt.Tooltip("goodput:N", title="goodput [95 %]"),
-                    alt.Tooltip("cost:N", title="CPU [95 %]"),
+                    alt.Tooltip("cost:N", title="CPU s/GB [95 %]"),
                 ],
             ),
         ],
-        name,
+        cell.name,
         HEIGHT_PX,
     )
-    return panel, lines
 
 
 def _ends(

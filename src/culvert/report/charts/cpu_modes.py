@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-import polars as pl
-
+from culvert.report.charts.cell import NOTHING, Cell, median_text
 from culvert.report.charts.common import Records, trial_dots
 from culvert.report.charts.stacks import stack
 from culvert.report.leaves import find
-from culvert.report.model import Data, Panel
+from culvert.report.model import Panel
 from culvert.report.numbers import Scale
 from culvert.report.palette import MODES
 
@@ -27,22 +26,19 @@ _ALL_BUSY = 95.0
 """Per cent of each core from which on the CPUs count as busy."""
 _PERCENT = Scale(1.0, "%")
 
-Cell = Callable[[pl.DataFrame, str], pl.DataFrame]
-"""Narrows a frame to one cell and one metric."""
 
-
-def cpu_panel(data: Data, cell: Cell) -> Panel | None:
+def cpu_panel(cell: Cell) -> Panel | None:
     """Mean utilisation by mode, the total next to it, each trial's total as a ring.
 
     None if every VPN kept all CPUs busy: then equal bars would say nothing about the VPNs.
     """
-    totals = cell(data.summary, TOTAL)
-    if totals.is_empty() or all_busy(data, cell):
+    totals = cell.summary(TOTAL)
+    if totals.is_empty() or all_busy(cell):
         return None
     records: Records = []
     sums: Records = []
-    dots = trial_dots(cell(data.observed, TOTAL), _PERCENT)
-    means = _parts(data, cell)
+    dots = trial_dots(cell.observed(TOTAL), _PERCENT)
+    means = _parts(cell)
     for vpn, total in totals.select("vpn", "mean").iter_rows():
         parts = dict(means.get(vpn, {}))
         rest = total - sum(parts.values())
@@ -63,10 +59,10 @@ def cpu_panel(data: Data, cell: Cell) -> Panel | None:
             {"vpn": vpn, "end": max([total, *reached]), "text": f"{_PERCENT.number(total)} %"}
         )
     shown = {part["part"] for part in records}
-    threads = find(data.run.environment, "cpu", "threads")
+    threads = find(cell.data.run.environment, "cpu", "threads")
     whole = f"; {100 * threads} is all {threads} CPUs" if isinstance(threads, int) else ""
     return stack(
-        data,
+        cell.data,
         records,
         "CPU utilisation",
         f"% of one core{whole}; less is better",
@@ -77,36 +73,30 @@ def cpu_panel(data: Data, cell: Cell) -> Panel | None:
     )
 
 
-def all_busy(data: Data, cell: Cell) -> bool:
+def all_busy(cell: Cell) -> bool:
     """Whether the median of every VPN's utilisation is nearly that of all CPUs."""
-    totals = cell(data.summary, TOTAL)["median"].drop_nulls().to_list()
-    threads = find(data.run.environment, "cpu", "threads")
+    totals = cell.summary(TOTAL)["median"].drop_nulls().to_list()
+    threads = find(cell.data.run.environment, "cpu", "threads")
     return isinstance(threads, int) and bool(totals) and min(totals) >= _ALL_BUSY * threads
 
 
-def cpu_columns(data: Data, cell: Cell) -> tuple[tuple[str, ...], Mapping[str, tuple[str, ...]]]:
+def cpu_columns(cell: Cell) -> tuple[tuple[str, ...], Mapping[str, tuple[str, ...]]]:
     """The names of columns of the figure's table, and their values by VPN: the median of the total
     with its interval, and the means of the parts."""
-    totals = cell(data.summary, TOTAL)
-    every = _parts(data, cell)
+    totals = cell.summary(TOTAL)
+    every = _parts(cell)
     rows = {}
-    for vpn in data.vpns:
-        own = totals.filter(pl.col("vpn") == vpn)
+    for vpn in cell.data.vpns:
         parts = every.get(vpn, {})
-        total_text = (
-            _PERCENT.with_interval(own["median"][0], own["low"][0], own["high"][0])
-            if len(own)
-            else "\u2013"
-        )
-        means = (_PERCENT.number(parts[name]) if name in parts else "\u2013" for name in PARTS)
-        rows[vpn] = (total_text, *means)
+        means = (_PERCENT.number(parts[name]) if name in parts else NOTHING for name in PARTS)
+        rows[vpn] = (median_text(totals, vpn, _PERCENT), *means)
     return ("CPU, median [95 %], %", *(f"{name}, mean, %" for name in PARTS)), rows
 
 
-def _parts(data: Data, cell: Cell) -> dict[str, dict[str, float]]:
+def _parts(cell: Cell) -> dict[str, dict[str, float]]:
     """By VPN and name of the part."""
     found: dict[str, dict[str, float]] = {}
     for name, metric in PARTS.items():
-        for vpn, mean in cell(data.summary, metric).select("vpn", "mean").iter_rows():
+        for vpn, mean in cell.summary(metric).select("vpn", "mean").iter_rows():
             found.setdefault(vpn, {})[name] = max(0.0, float(mean))
     return found

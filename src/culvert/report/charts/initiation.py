@@ -6,22 +6,26 @@ import altair as alt
 import polars as pl
 
 from culvert.analysis.initiation import initiation_table
-from culvert.analysis.observations import pick
+from culvert.report.charts.cell import Cell
 from culvert.report.charts.common import (
+    VPN_TIP,
     Records,
     height,
     layered,
     no_number,
+    number_beside,
     source,
     vpn_axis,
     vpn_colour,
 )
-from culvert.report.labels import cells_of, everything, slug
-from culvert.report.model import Data, Figure, FigureTable
+from culvert.report.labels import slug
+from culvert.report.model import Data, Figure, FigureTable, Panel
 from culvert.report.numbers import Scale, scale_for
 
 KINDS = {"total_ms": "until the first packet is answered", "handshake_ms": "handshake alone"}
 """The times that are drawn."""
+PLACES_PX = {"total_ms": -9, "handshake_ms": 9}
+"""Above and below the middle of a VPN's row."""
 ROWS = {
     "total_ms": "total",
     "handshake_ms": "handshake",
@@ -34,21 +38,36 @@ ROWS = {
 
 def initiation_figures(data: Data, condition: str) -> list[Figure]:
     """One figure per initiation cell with trials that count."""
-    single = data.cycles.filter(pl.col("condition") == condition)
     return [
-        _figure(
-            data,
-            condition,
-            parameters,
-            single.filter(pl.col("parameters") == parameters),
-        )
-        for parameters in cells_of(single, "initiation", condition)
+        _figure(cell, initiation_table(cell.rows(data.cycles)))
+        for cell in Cell.all(data, data.cycles, "initiation", condition)
     ]
 
 
-def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -> Figure:
-    table = initiation_table(single)
-    all_parameters = everything("initiation", parameters)
+def _figure(cell: Cell, table: pl.DataFrame) -> Figure:
+    totals = "; ".join(
+        f"{row['vpn']} {scale_for('ms', [row['p50']]).text(row['p50'])}"
+        for row in table.filter(metric="total_ms").iter_rows(named=True)
+    )
+    return Figure(
+        name=slug(f"initiation {cell.condition} {cell.name}"),
+        title=f"{cell.name}: from the command to the first answered packet",
+        caption=(
+            "Each mark is one start; the vertical line is the median of all starts, as papers show "
+            "it. The headline takes the median of each trial first, since the starts of one trial "
+            "are not independent: the two may differ. Total is from the command (a "
+            "program is executed, or instructed to initiate) to the first inner packet that was "
+            "answered; handshake is from its first to its last packet on the link, by kernel "
+            f"timestamps. Parameters: {cell.everything}."
+        ),
+        alt_text=f"Dot plot of connection initiation. Median totals: {totals}.",
+        panels=(_panel(cell, table),),
+        table=_table(cell, table),
+    )
+
+
+def _panel(cell: Cell, table: pl.DataFrame) -> Panel:
+    data = cell.data
     dots: Records = [
         {
             "vpn": row["vpn"],
@@ -56,9 +75,9 @@ def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -
             "value": max(row["value"], 1e-6),
             "shown": scale_for("ms", [row["value"]]).text(row["value"]),
             "block": row["block"],
-            "place": -9 if row["metric"] == "total_ms" else 9,
+            "place": PLACES_PX[row["metric"]],
         }
-        for row in single.iter_rows(named=True)
+        for row in cell.rows(data.cycles).iter_rows(named=True)
         if row["metric"] in KINDS
     ]
     middles: Records = [
@@ -67,7 +86,7 @@ def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -
             "value": max(row["p50"], 1e-6),
             "text": Scale(1.0, "ms").number(row["p50"]),
             "end": max(row["greatest"], 1e-6),
-            "place": -9 if row["metric"] == "total_ms" else 9,
+            "place": PLACES_PX[row["metric"]],
         }
         for row in table.iter_rows(named=True)
         if row["metric"] in KINDS
@@ -87,7 +106,7 @@ def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -
         scale=alt.Scale(domain=list(KINDS.values()), range=["circle", "diamond"]),
         legend=alt.Legend(title=None, symbolOpacity=1, columns=1),
     )
-    panel = layered(
+    return layered(
         [
             alt.Chart(source(dots))
             .mark_point(filled=True, size=42, opacity=0.55, yOffset=place)
@@ -97,7 +116,7 @@ def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -
                 shape=shape,
                 color=vpn_colour(data),
                 tooltip=[
-                    alt.Tooltip("vpn:N", title="VPN"),
+                    VPN_TIP,
                     alt.Tooltip("kind:N", title="time"),
                     alt.Tooltip("shown:N", title="one initiation"),
                     alt.Tooltip("block:Q", title="block"),
@@ -106,53 +125,25 @@ def _figure(data: Data, condition: str, parameters: str, single: pl.DataFrame) -
             alt.Chart(source(middles))
             .mark_tick(style="ink", thickness=2, size=15, yOffset=place)
             .encode(y=y, x=alt.X("value:Q")),
-            alt.Chart(source(middles))
-            .mark_text(style="value", align="left", dx=10, fontWeight=600, yOffset=place)
-            .encode(y=y, x=alt.X("end:Q"), text=alt.Text("text:N")),
+            number_beside(middles, y, dx=10, yOffset=place),
             no_number(data, table["vpn"].to_list(), y),
         ],
         "Connection initiation",
         height(data) + 20,
     )
-    name = data.labels.cell(condition, "initiation", parameters)
-    totals = "; ".join(
-        f"{row['vpn']} {scale_for('ms', [row['p50']]).text(row['p50'])}"
-        for row in table.filter(pl.col("metric") == "total_ms").iter_rows(named=True)
-    )
-    return Figure(
-        name=slug(f"initiation {condition} {name}"),
-        title=f"{name}: from the command to the first answered packet",
-        caption=(
-            "Each mark is one start; the vertical line is the median of all starts, as papers show "
-            "it. The headline takes the median of each trial first, since the starts of one trial "
-            "are not independent: the two may differ. Total is from the command (a "
-            "program is executed, or instructed to initiate) to the first inner packet that was "
-            "answered; handshake is from its first to its last packet on the link, by kernel "
-            f"timestamps. Parameters: {all_parameters}."
-        ),
-        alt_text=f"Dot plot of connection initiation. Median totals: {totals}.",
-        panels=(panel,),
-        table=_table(data, condition, parameters, table),
-    )
 
 
-def _table(data: Data, condition: str, parameters: str, table: pl.DataFrame) -> FigureTable:
+def _table(cell: Cell, table: pl.DataFrame) -> FigureTable:
     scale = Scale(1.0, "ms")
-    packets = pick(
-        data.summary,
-        "handshake_packets",
-        measurement="initiation",
-        condition=condition,
-        parameters=parameters,
-    )
+    packets = cell.summary("handshake_packets")
     rows = []
-    for vpn in data.vpns:
+    for vpn in cell.data.vpns:
         for metric, kind in ROWS.items():
-            found = table.filter(pl.col("vpn") == vpn, pl.col("metric") == metric)
+            found = table.filter(vpn=vpn, metric=metric)
             if found.is_empty():
                 continue
             row = found.row(0, named=True)
-            needed = packets.filter(pl.col("vpn") == vpn)
+            needed = packets.filter(vpn=vpn)
             rows.append(
                 (
                     vpn,

@@ -6,13 +6,19 @@ import math
 
 import altair as alt
 import numpy as np
-import polars as pl
 
 from culvert.analysis.latency import EMPTY, PERCENTILES, LatencyDistribution, pool
-from culvert.analysis.observations import pick
-from culvert.report.charts.common import Records, layered, source, vpn_colour, vpn_shape
-from culvert.report.labels import cells_of, everything, slug
-from culvert.report.model import Data, Figure, FigureTable
+from culvert.report.charts.cell import NOTHING, Cell, median_text
+from culvert.report.charts.common import (
+    VPN_TIP,
+    Records,
+    layered,
+    source,
+    vpn_colour,
+    vpn_shape,
+)
+from culvert.report.labels import slug
+from culvert.report.model import Data, Figure, FigureTable, Panel
 from culvert.report.numbers import Scale, scale_for
 
 HISTOGRAM = "rtt_ns"
@@ -31,29 +37,43 @@ _TICK_TEXT = "format(100 - 100 / datum.value, '.4~f') + ' %'"
 def latency_figures(data: Data, condition: str) -> list[Figure]:
     """One figure per rtt cell with histograms of trials that count."""
     figures = []
-    for parameters in cells_of(data.trials, "rtt", condition):
-        trials = data.trials.filter(
-            pl.col("measurement") == "rtt",
-            pl.col("condition") == condition,
-            pl.col("parameters") == parameters,
-        )
+    for cell in Cell.all(data, data.trials, "rtt", condition):
+        trials = cell.rows(data.trials)
         pooled = pool(trials, data.histograms, HISTOGRAM)
         floor = sum(pool(trials, data.histograms, FLOOR).values(), EMPTY)
         if pooled:
-            figures.append(_figure(data, condition, parameters, pooled, floor))
+            figures.append(_figure(cell, pooled, floor))
     return figures
 
 
 def _figure(
-    data: Data,
-    condition: str,
-    parameters: str,
-    pooled: dict[str, LatencyDistribution],
-    floor: LatencyDistribution,
+    cell: Cell, pooled: dict[str, LatencyDistribution], floor: LatencyDistribution
 ) -> Figure:
     """``floor`` is the instrument's own latency in the same trials of all VPNs; it may be empty."""
-    middles = [found.percentile(50) for found in pooled.values()]
-    scale = scale_for("ns", middles)
+    scale = scale_for("ns", [found.percentile(50) for found in pooled.values()])
+    medians = "; ".join(
+        f"{vpn} {scale.text(found.percentile(50))}" for vpn, found in pooled.items()
+    )
+    return Figure(
+        name=slug(f"latency {cell.condition} {cell.name}"),
+        title=f"{cell.name}: percentiles",
+        caption=(
+            "All probes of all trials that count, pooled as histograms. A line ends where fewer "
+            f"than ten probes are left beyond it. {_floor_sentence(floor, scale)}"
+            f"Parameters: {cell.everything}."
+        ),
+        alt_text=f"Line chart of round trip time by percentile. Medians: {medians}.",
+        panels=(_panel(cell.data, pooled, floor, scale),),
+        table=_table(cell, pooled, floor, scale),
+    )
+
+
+def _panel(
+    data: Data,
+    pooled: dict[str, LatencyDistribution],
+    floor: LatencyDistribution,
+    scale: Scale,
+) -> Panel:
     curve: Records = []
     named: Records = []
     for vpn in data.vpns:
@@ -74,7 +94,7 @@ def _figure(
         scale=alt.Scale(type="log", nice=False, domain=around),
         axis=alt.Axis(values=_ticks(around[0], around[1], scale), labelExpr=_unit_text(scale)),
     )
-    panel = layered(
+    return layered(
         [
             *_floor_layer(own, x, y),
             alt.Chart(source(curve))
@@ -88,7 +108,7 @@ def _figure(
                 color=vpn_colour(data, legend=list(pooled)),
                 shape=vpn_shape(data, legend=list(pooled)),
                 tooltip=[
-                    alt.Tooltip("vpn:N", title="VPN"),
+                    VPN_TIP,
                     alt.Tooltip("percent:N", title="percentile"),
                     alt.Tooltip("shown:N", title="round trip"),
                     alt.Tooltip("probes:Q", title="probes", format=",d"),
@@ -97,22 +117,6 @@ def _figure(
         ],
         "Round trip",
         HEIGHT_PX,
-    )
-    name = data.labels.cell(condition, "rtt", parameters)
-    medians = "; ".join(
-        f"{vpn} {scale.text(found.percentile(50))}" for vpn, found in pooled.items()
-    )
-    return Figure(
-        name=slug(f"latency {condition} {name}"),
-        title=f"{name}: percentiles",
-        caption=(
-            "All probes of all trials that count, pooled as histograms. A line ends where fewer "
-            f"than ten probes are left beyond it. {_floor_sentence(floor, scale)}"
-            f"Parameters: {everything('rtt', parameters)}."
-        ),
-        alt_text=f"Line chart of round trip time by percentile. Medians: {medians}.",
-        panels=(panel,),
-        table=_table(data, condition, parameters, pooled, floor, scale),
     )
 
 
@@ -195,36 +199,19 @@ def _named(vpn: str, found: LatencyDistribution, scale: Scale) -> Records:
 
 
 def _table(
-    data: Data,
-    condition: str,
-    parameters: str,
+    cell: Cell,
     pooled: dict[str, LatencyDistribution],
     floor: LatencyDistribution,
     scale: Scale,
 ) -> FigureTable:
-    medians = pick(
-        data.summary,
-        "rtt_p50_us",
-        measurement="rtt",
-        condition=condition,
-        parameters=parameters,
-    )
+    medians = cell.summary("rtt_p50_us")
     per_us = Scale(scale.factor / 1000, scale.name)
-    rows = []
-    for vpn in data.vpns:
-        found = pooled.get(vpn)
-        own = medians.filter(pl.col("vpn") == vpn)
-        rows.append(
-            (
-                vpn,
-                per_us.with_interval(own["median"][0], own["low"][0], own["high"][0])
-                if len(own)
-                else "\u2013",
-                *_percentiles(found, scale),
-            )
-        )
+    rows = [
+        (vpn, median_text(medians, vpn, per_us), *_percentiles(pooled.get(vpn), scale))
+        for vpn in cell.data.vpns
+    ]
     if floor.total:
-        rows.append((FLOOR_NAME, "\u2013", *_percentiles(floor, scale)))
+        rows.append((FLOOR_NAME, NOTHING, *_percentiles(floor, scale)))
     return FigureTable(
         (
             "VPN",
@@ -240,7 +227,7 @@ def _table(
 def _percentiles(found: LatencyDistribution | None, scale: Scale) -> list[str]:
     """One cell per percentile, and the number of probes."""
     if found is None:
-        return ["\u2013"] * len(PERCENTILES) + ["0"]
+        return [NOTHING] * len(PERCENTILES) + ["0"]
     cells = [
         scale.number(found.percentile(percent)) if found.supports(percent) else "too few probes"
         for percent in PERCENTILES

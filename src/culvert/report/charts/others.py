@@ -6,8 +6,9 @@ import polars as pl
 
 from culvert.analysis.declared import drawn_metrics, title_of
 from culvert.metrics import EVERY_TRIAL
+from culvert.report.charts.cell import NOTHING, Cell
 from culvert.report.charts.common import bars_with_trials
-from culvert.report.labels import cells_of, everything, slug
+from culvert.report.labels import slug
 from culvert.report.model import Data, Figure, FigureTable
 from culvert.report.numbers import scale_for
 from culvert.report.views.leaks import MEASUREMENT as LEAK
@@ -26,54 +27,40 @@ def other_figures(data: Data, condition: str) -> list[Figure]:
     kinds = sorted(set(here["measurement"].to_list()) - DRAWN - in_matrices)
     found = []
     for kind in kinds:
-        for parameters in cells_of(here, kind, condition):
-            cell = here.filter(pl.col("measurement") == kind, pl.col("parameters") == parameters)
-            metrics = _metrics(data, kind, parameters, cell)
+        for cell in Cell.all(data, here, kind, condition):
+            metrics = _metrics(cell, cell.rows(here))
             if metrics:
-                found.append(_figure(data, condition, kind, parameters, cell, metrics))
+                found.append(_figure(cell, metrics))
     return found
 
 
-def _metrics(data: Data, kind: str, parameters: str, cell: pl.DataFrame) -> list[str]:
+def _metrics(cell: Cell, summary: pl.DataFrame) -> list[str]:
     """The measurement's own metrics in the order in which they were recorded."""
-    recorded = data.rows.filter(
-        pl.col("measurement") == kind, pl.col("parameters") == parameters, pl.col("labels") == "{}"
+    recorded = cell.data.rows.filter(
+        measurement=cell.measurement, parameters=cell.parameters, labels="{}"
     )["metric"].unique(maintain_order=True)
-    present = set(cell["metric"].to_list())
+    present = set(summary["metric"].to_list())
     return [name for name in recorded if name in present and name not in _EVERY_TRIAL]
 
 
-def _figure(
-    data: Data,
-    condition: str,
-    kind: str,
-    parameters: str,
-    cell: pl.DataFrame,
-    metrics: list[str],
-) -> Figure:
-    name = data.labels.cell(condition, kind, parameters)
+def _figure(cell: Cell, metrics: list[str]) -> Figure:
+    data, kind = cell.data, cell.measurement
     leading = [metric for metric in drawn_metrics(kind) if metric in metrics] or metrics[:1]
     panels = []
     for metric in leading:
-        summary = cell.filter(pl.col("metric") == metric)
+        summary = cell.summary(metric)
         scale = scale_for(summary["unit"][0], summary["median"].to_list())
-        trials = data.observed.filter(
-            pl.col("measurement") == kind,
-            pl.col("condition") == condition,
-            pl.col("parameters") == parameters,
-            pl.col("metric") == metric,
-            pl.col("labels") == "{}",
-        )
+        trials = cell.observed(metric)
         words = metric_title(kind, metric)
         panels.append(bars_with_trials(data, summary, trials, scale, words, scale.name))
     drawn = ", ".join(metric_title(kind, metric) for metric in leading)
-    rows = tuple((metric_title(kind, metric), *_row(data, cell, metric)) for metric in metrics)
+    rows = tuple((metric_title(kind, metric), *_row(cell, metric)) for metric in metrics)
     return Figure(
-        name=slug(f"{kind} {condition} {name}"),
-        title=name,
+        name=slug(f"{kind} {cell.condition} {cell.name}"),
+        title=cell.name,
         caption=(
             "Bars are medians, whiskers 95 % intervals, rings single trials from the first block "
-            f"(top) to the last (bottom). Parameters: {everything(kind, parameters)}."
+            f"(top) to the last (bottom). Parameters: {cell.everything}."
         ),
         alt_text=f"Bar chart of {drawn} for each VPN.",
         panels=tuple(panels),
@@ -81,14 +68,14 @@ def _figure(
     )
 
 
-def _row(data: Data, cell: pl.DataFrame, metric: str) -> list[str]:
-    found = cell.filter(pl.col("metric") == metric)
+def _row(cell: Cell, metric: str) -> list[str]:
+    found = cell.summary(metric)
     scale = scale_for(found["unit"][0], found["median"].to_list())
     texts = {
         row["vpn"]: scale.with_unit_and_interval(row["median"], row["low"], row["high"])
         for row in found.iter_rows(named=True)
     }
-    return [texts.get(vpn, "\u2013") for vpn in data.vpns]
+    return [texts.get(vpn, NOTHING) for vpn in cell.data.vpns]
 
 
 def metric_title(measurement: str, metric: str) -> str:

@@ -11,16 +11,19 @@ import polars as pl
 from culvert.analysis.cpu import PARTS
 from culvert.analysis.losses import PLACES, RECEIVED
 from culvert.analysis.observations import CELL
+from culvert.report.charts.cell import Cell
 from culvert.report.charts.common import (
+    VPN_TIP,
     Records,
     dot_layer,
     height,
     layered,
     no_number,
+    number_beside,
     source,
     vpn_axis,
 )
-from culvert.report.labels import cells_of, slug
+from culvert.report.labels import slug
 from culvert.report.model import Data, Figure, FigureTable, Panel
 from culvert.report.numbers import Scale, percent
 from culvert.report.palette import COST, LOSS
@@ -66,7 +69,7 @@ def stack(
                 ),
             ),
             tooltip=[
-                alt.Tooltip("vpn:N", title="VPN"),
+                VPN_TIP,
                 alt.Tooltip("part:N", title="part"),
                 alt.Tooltip("shown:N", title="mean"),
             ],
@@ -76,11 +79,7 @@ def stack(
     if dots:
         layers.append(dot_layer([dict(dot) for dot in dots], y, "value"))
     if sums:
-        layers.append(
-            alt.Chart(source([dict(found) for found in sums]))
-            .mark_text(style="value", align="left", dx=9, fontWeight=600)
-            .encode(y=y, x=alt.X("end:Q"), text=alt.Text("text:N"))
-        )
+        layers.append(number_beside([dict(found) for found in sums], y, dx=9))
     having = sorted({str(record["vpn"]) for record in records})
     layers.append(no_number(data, having, y))
     return layered(layers, title, height(data))
@@ -100,16 +99,14 @@ _SECONDS = Scale(1.0, "s/GB")
 
 def loss_figures(data: Data, condition: str) -> list[Figure]:
     """One figure: a panel for each udp cell."""
-    shares = data.losses.filter(pl.col("condition") == condition)
-    cells = cells_of(shares, "udp", condition)
+    cells = Cell.all(data, data.losses, "udp", condition)
     if not cells:
         return []
     panels, rows = [], []
     names = [LOSS_NAMES[place] for place in (RECEIVED, *PLACES)]
     fill = {LOSS_NAMES[place]: LOSS[place] for place in (RECEIVED, *PLACES)}
-    for parameters in cells:
-        found = shares.filter(pl.col("parameters") == parameters)
-        name = data.labels.cell(condition, "udp", parameters)
+    for cell in cells:
+        found = cell.rows(data.losses)
         records: Records = [
             {
                 "vpn": row["vpn"],
@@ -120,12 +117,12 @@ def loss_figures(data: Data, condition: str) -> list[Figure]:
             }
             for row in found.iter_rows(named=True)
         ]
-        panels.append(stack(data, records, name, "% of the packets offered", fill, most=100))
+        panels.append(stack(data, records, cell.name, "% of the packets offered", fill, most=100))
         for vpn in data.vpns:
-            own = dict(found.filter(pl.col("vpn") == vpn).select("place", "share").iter_rows())
+            own = dict(found.filter(vpn=vpn).select("place", "share").iter_rows())
             if own:
                 shown = [percent(own[place]) for place in (RECEIVED, *PLACES)]
-                rows.append((name, vpn, *shown))
+                rows.append((cell.name, vpn, *shown))
     return [
         Figure(
             name=slug(f"losses {condition}"),
@@ -144,14 +141,10 @@ def loss_figures(data: Data, condition: str) -> list[Figure]:
 
 def cpu_figures(data: Data, condition: str) -> list[Figure]:
     """One figure: which part uses the CPU seconds of a gigabyte, a panel for each traffic cell."""
-    split = data.cpu_split.filter(pl.col("condition") == condition)
     panels, rows = [], []
     for measurement in ("tcp", "udp"):
-        for parameters in cells_of(split, measurement, condition):
-            found = split.filter(
-                pl.col("measurement") == measurement, pl.col("parameters") == parameters
-            )
-            name = data.labels.cell(condition, measurement, parameters)
+        for cell in Cell.all(data, data.cpu_split, measurement, condition):
+            found = cell.rows(data.cpu_split)
             records: Records = [
                 {
                     "vpn": row["vpn"],
@@ -162,8 +155,8 @@ def cpu_figures(data: Data, condition: str) -> list[Figure]:
                 }
                 for row in found.iter_rows(named=True)
             ]
-            panels.append(stack(data, records, name, "CPU seconds per gigabyte", COST))
-            rows += _cost_rows(data, name, found)
+            panels.append(stack(data, records, cell.name, "CPU seconds per gigabyte", COST))
+            rows += _cost_rows(data, cell.name, found)
     if not panels:
         return []
     return [
@@ -193,7 +186,7 @@ _CostRow = tuple[tuple[str, str], tuple[str, ...]]
 def _cost_rows(data: Data, name: str, found: pl.DataFrame) -> list[_CostRow]:
     rows: list[_CostRow] = []
     for vpn in data.vpns:
-        own_rows = found.filter(pl.col("vpn") == vpn)
+        own_rows = found.filter(vpn=vpn)
         own = dict(own_rows.select("part", "s_per_gb").iter_rows())
         if own:
             cell = own_rows.select(CELL).row(0)
@@ -205,7 +198,7 @@ def _cost_rows(data: Data, name: str, found: pl.DataFrame) -> list[_CostRow]:
 
 
 def _with_threads(data: Data, condition: str, rows: Sequence[_CostRow]) -> list[tuple[str, ...]]:
-    threads = data.threads.filter(pl.col("condition") == condition)
+    threads = data.threads.filter(condition=condition)
     busiest: dict[tuple[str, str], list[str]] = {}
     for row in threads.iter_rows(named=True):
         key = (row["vpn"], str((row["measurement"], row["parameters"])))
