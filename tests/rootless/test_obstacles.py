@@ -9,8 +9,8 @@ import pytest
 
 from culvert import privilege
 from culvert.labs.namespace.sysctls import highest_group
-from culvert.machine import cgroup, rootless
-from culvert.machine.rootless import APPARMOR, DEBIAN, LIMIT, Obstacle, Refusal, Step, obstacle
+from culvert.machine import cgroup, without_root
+from culvert.machine.refusal import APPARMOR, DEBIAN, LIMIT, Obstacle, Refusal, Step, obstacle
 from culvert.machine.tree import Tree
 from culvert.privilege import Privilege
 
@@ -79,8 +79,8 @@ def test_privilege(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_root_has_nothing_less(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.delenv(privilege.WITHOUT_ROOT, raising=False)
-    assert rootless.notes() == []
-    assert rootless.described() == {}
+    assert without_root.notes() == []
+    assert without_root.described() == {}
 
 
 @pytest.mark.parametrize(

@@ -13,104 +13,21 @@ import errno
 import json
 import os
 import re
-import resource
-import socket
 import subprocess
 import sys
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from culvert import tools
 from culvert.errors import NotPossible
+from culvert.machine.refusal import Obstacle, Refusal, Step, obstacle
 from culvert.machine.tree import Tree
 from culvert.privilege import Privilege, init_outside, is_root, privilege
 
 TRIAL_DEADLINE_S = 10.0
 NOBODY = 65534
 """The user id with which root tries what an ordinary user may do."""
-APPARMOR = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
-DEBIAN = "/proc/sys/kernel/unprivileged_userns_clone"
-LIMIT = "/proc/sys/user/max_user_namespaces"
 KEEP_RIGHTS = "--keep-rights"
-WANTED_BUFFER_BYTES = 16 << 20
-"""The receive buffer of the probe's sink of packets."""
-
-
-class Step(StrEnum):
-    """Steps of ``culvert-probe rootless``, in order."""
-
-    USER_NAMESPACE = "user-namespace"
-    MAPPING = "mapping"
-    NAMESPACES = "namespaces"
-    PROCESSES = "processes"
-    RUN = "run"
-    PROC = "proc"
-    PROGRAM = "program"
-
-
-class Obstacle(StrEnum):
-    """The reason why an ordinary user gets no namespaces."""
-
-    APPARMOR = "AppArmor"
-    SWITCHED_OFF = "switched off"
-    LIMIT = "limit"
-    KERNEL = "kernel"
-    CONTAINER = "container"
-    OTHER = "other"
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """The step that the kernel refused, with the errno and the reason."""
-
-    step: Step
-    errno: int
-    obstacle: Obstacle
-    probe: Path
-
-    @property
-    def why(self) -> str:
-        """The reason in words."""
-        answer = f"{os.strerror(self.errno)}, at the step {self.step}"
-        match self.obstacle:
-            case Obstacle.APPARMOR:
-                return f"AppArmor restricts user namespaces ({_sysctl(APPARMOR)} = 1)"
-            case Obstacle.SWITCHED_OFF:
-                return f"user namespaces are for root only ({_sysctl(DEBIAN)} = 0)"
-            case Obstacle.LIMIT:
-                return f"no user namespaces are left ({_sysctl(LIMIT)}): {answer}"
-            case Obstacle.KERNEL:
-                return f"this kernel has no user namespaces: {answer}"
-            case Obstacle.CONTAINER:
-                return f"the container does not allow new namespaces: {answer}"
-            case Obstacle.OTHER:
-                return f"the kernel refused: {answer}"
-
-    @property
-    def remedy(self) -> str:
-        """The command that allows namespaces to an ordinary user."""
-        match self.obstacle:
-            case Obstacle.APPARMOR:
-                return (
-                    f"allow them to Culvert alone: {_profile_command(self.probe)}; or to every "
-                    f"program: sudo sysctl -w {_sysctl(APPARMOR)}=0"
-                )
-            case Obstacle.SWITCHED_OFF:
-                return f"sudo sysctl -w {_sysctl(DEBIAN)}=1"
-            case Obstacle.LIMIT:
-                return f"sudo sysctl -w {_sysctl(LIMIT)}=15000"
-            case Obstacle.KERNEL:
-                return "boot a kernel with CONFIG_USER_NS=y"
-            case Obstacle.CONTAINER:
-                return (
-                    "docker run --security-opt seccomp=unconfined --security-opt "
-                    "apparmor=unconfined --security-opt systempaths=unconfined --device "
-                    "/dev/net/tun, or --privileged"
-                )
-            case Obstacle.OTHER:
-                return "find what prevents `unshare --user --map-root-user --mount --pid --fork`"
 
 
 def enter(*, own_network: bool = False) -> None:
@@ -213,88 +130,6 @@ def _refusal(*options: str, **as_user: Any) -> Refusal | None:
     return None
 
 
-def described() -> dict[str, Any]:
-    """The journal's environment of a run without root; empty for root's."""
-    if privilege() is not Privilege.OWN_NAMESPACES:
-        return {}
-    return {
-        "without_root": {
-            "real_time_priority": may_have_real_time(),
-            "receive_buffer_bytes": largest_receive_buffer(WANTED_BUFFER_BYTES),
-        }
-    }
-
-
-def notes() -> list[str]:
-    """The limitations of a run without root here, in words with the remedy; none for root's."""
-    if privilege() is not Privilege.OWN_NAMESPACES:
-        return []
-    found = []
-    if not may_have_real_time():
-        found.append(
-            "without root: the link wire runs without real-time priority, its delays are less "
-            f"exact on a busy machine (remedy: {REAL_TIME})"
-        )
-    largest = largest_receive_buffer(WANTED_BUFFER_BYTES)
-    if largest < WANTED_BUFFER_BYTES:
-        found.append(
-            f"without root: receive buffers hold {largest} bytes instead of {WANTED_BUFFER_BYTES}, "
-            f"floods of UDP may be lost at the receiver (remedy: {BUFFERS})"
-        )
-    return found
-
-
-REAL_TIME = (
-    'echo "$USER - rtprio 1" | sudo tee /etc/security/limits.d/culvert.conf, then log in anew'
-)
-BUFFERS = f"sudo sysctl -w net.core.rmem_max={WANTED_BUFFER_BYTES}"
-
-
-def may_have_real_time() -> bool:
-    """Whether our threads may have the lowest real-time priority (sched(7))."""
-    return is_root() or resource.getrlimit(resource.RLIMIT_RTPRIO)[0] != 0
-
-
-def largest_receive_buffer(wanted_bytes: int) -> int:
-    """Receive buffer that a socket gets if it requests ``wanted_bytes`` (socket(7), SO_RCVBUF)."""
-    so_rcvbufforce = 33
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as tried:
-        try:
-            tried.setsockopt(socket.SOL_SOCKET, so_rcvbufforce, wanted_bytes)
-        except OSError:
-            tried.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, wanted_bytes)
-        # The kernel reports twice the requested size, because of its own bookkeeping.
-        return min(wanted_bytes, tried.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // 2)
-
-
-def obstacle(step: Step, code: int, tree: Tree) -> Obstacle:
-    """The reason of a refusal, from the step, the errno and the machine's settings."""
-    if tree.number(LIMIT) == 0 or code in (errno.ENOSPC, errno.EUSERS):
-        return Obstacle.LIMIT
-    if tree.number(DEBIAN) == 0:
-        return Obstacle.SWITCHED_OFF
-    if tree.number(APPARMOR) == 1 and code in (errno.EPERM, errno.EACCES):
-        return Obstacle.APPARMOR
-    if step is Step.USER_NAMESPACE and code in (errno.EINVAL, errno.ENOSYS):
-        return Obstacle.KERNEL
-    if code in (errno.EPERM, errno.EACCES) and (
-        step is Step.PROC or tree.exists("/.dockerenv") or tree.exists("/run/.containerenv")
-    ):
-        return Obstacle.CONTAINER
-    return Obstacle.OTHER
-
-
-def apparmor_profile(probe: Path) -> str:
-    """A profile that allows user namespaces to this program and restricts nothing."""
-    return (
-        "abi <abi/4.0>,\n"
-        "include <tunables/global>\n"
-        f'profile culvert "{probe}" flags=(unconfined) {{\n'
-        "  userns,\n"
-        "}\n"
-    )
-
-
 def _understood(report: bytes, probe: Path) -> Refusal:
     reported = json.loads(report)
     step, code = Step(reported["step"]), int(reported["errno"])
@@ -317,15 +152,3 @@ def _as_nobody() -> dict[str, Any]:
     if not is_root():
         return {}
     return {"user": NOBODY, "group": NOBODY, "extra_groups": ()}
-
-
-def _profile_command(probe: Path) -> str:
-    text = apparmor_profile(probe).replace("\n", "\\n")
-    return (
-        f"printf '{text}' | sudo tee /etc/apparmor.d/culvert && "
-        "sudo apparmor_parser --replace /etc/apparmor.d/culvert"
-    )
-
-
-def _sysctl(path: str) -> str:
-    return path.removeprefix("/proc/sys/").replace("/", ".")

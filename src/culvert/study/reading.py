@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from culvert.errors import UsageError
-from culvert.study.blocks import BlocksTable, StopRule
+from culvert.study import checks
 from culvert.study.builds import split_build
 from culvert.study.catalogue import Catalogue
 from culvert.study.claims.claim import PublishedTable, PublishedValue
@@ -16,34 +15,14 @@ from culvert.study.claims.language import ClaimTestError, parse_claim_test
 from culvert.study.claims.names import StudyNames, UnknownNameError
 from culvert.study.claims.test import ClaimTest, Where
 from culvert.study.conditions.topology import topology_of, underlay_of
+from culvert.study.edition import Edition
 from culvert.study.lines import Path
-from culvert.study.model import StudyFile, excluded
-from culvert.study.parameters import Requested, combinations, requested, takes_congestion
+from culvert.study.model import StudyFile
+from culvert.study.parameters import Requested, requested
 from culvert.study.problems import Problem
 from culvert.study.scaling import moved, scaled
 from culvert.study.table import BASELINE, near
 from culvert.topology.shapes import serving
-
-
-@dataclass(frozen=True)
-class Edition:
-    """The whole study, or one of its scales."""
-
-    file: StudyFile
-    vpns: tuple[str, ...]
-    requested: Mapping[str, tuple[Requested, ...]]
-    tests: Mapping[str, ClaimTest]
-    published: tuple[PublishedValue, ...]
-
-    @property
-    def cells(self) -> tuple[Requested, ...]:
-        """Measurements in any condition, each once."""
-        return tuple(dict.fromkeys(one for found in self.requested.values() for one in found))
-
-    def measures(self, vpn: str, condition: str) -> bool:
-        """Whether a cell of both is not excluded."""
-        cells = self.requested[condition]
-        return not all(excluded(self.file.exclude, vpn, condition, one) for one in cells)
 
 
 class Reading:
@@ -65,18 +44,18 @@ class Reading:
             {name: why for name, why in conditions.items() if name in names},
             lacking_lab,
         )
-        self.problems += _congestion_problems(file, catalogue, self.lacking)
-        self.problems += _cpu_problems(file)
+        self.problems += checks.congestion_problems(file, catalogue, self.lacking)
+        self.problems += checks.cpu_problems(file)
         self.problems += self._topology_problems(file)
-        too_large = _size_problems(file, catalogue, ("measurement",))
+        too_large = checks.size_problems(file, catalogue, ("measurement",))
         if too_large:
             self.problems += too_large
             return
         whole = self._edition(file)
-        self.problems += _exclude_problems(whole)
+        self.problems += checks.exclude_problems(whole)
         self.problems += self._underlay_problems(whole)
         self.editions[""] = whole = self._judged(whole)
-        self.problems += _rule_problems(whole)
+        self.problems += checks.rule_problems(whole)
         if not self.problems:
             for name in file.scale:
                 self._read_scale(whole, name)
@@ -200,7 +179,7 @@ class Reading:
 
     def _read_scale(self, whole: Edition, name: str) -> None:
         file, problems = scaled(whole.file, name, self._spellings)
-        problems = [*problems, *_size_problems(file, self._catalogue, ("scale", name))]
+        problems = [*problems, *checks.size_problems(file, self._catalogue, ("scale", name))]
         found: dict[str, tuple[Requested, ...]] = {}
         if not problems:
             found, wrong = self._requested(file)
@@ -262,62 +241,3 @@ def _published(table: PublishedTable, names: StudyNames, here: Path) -> Publishe
         table.n,
         table.note,
     )
-
-
-MOST_CELLS = 10_000
-"""A block measures each cell once: three hours at one second per trial."""
-
-
-def _size_problems(file: StudyFile, catalogue: Catalogue, here: Path) -> list[Problem]:
-    crossed = sum(combinations(table, catalogue) for table in file.measurement)
-    cells = (len(file.vpns) + 1) * len(file.condition) * crossed
-    if cells <= MOST_CELLS:
-        return []
-    why = f"VPNs, conditions and measurements make {cells} cells, more than {MOST_CELLS}"
-    return [Problem(here, why, "shorten its arrays, or split the study")]
-
-
-def _rule_problems(whole: Edition) -> list[Problem]:
-    blocks = whole.file.plan.blocks
-    if not isinstance(blocks, BlocksTable) or blocks.until is None:
-        return []
-    if whole.tests or not StopRule.parse(blocks.until).claims:
-        return []
-    why = "no claim of the study has a test that could be decided"
-    return [Problem(("plan", "blocks", "until"), why, "add a [[claim]] with a test")]
-
-
-def _exclude_problems(whole: Edition) -> list[Problem]:
-    found = []
-    for index, table in enumerate(whole.file.exclude):
-        if not any(
-            table.matches(vpn, condition, one.kind, one.parameters)
-            for condition, measurements in whole.requested.items()
-            for one in measurements
-            for vpn in (BASELINE, *whole.vpns)
-        ):
-            why = "no cell of the study matches it"
-            found.append(Problem(("exclude", index), why, "correct its names, or remove it"))
-    return found
-
-
-def _congestion_problems(file: StudyFile, catalogue: Catalogue, lacking: Lacking) -> list[Problem]:
-    if lacking.measurements or any(
-        takes_congestion(table, catalogue) for table in file.measurement
-    ):
-        return []
-    why = "no measurement of this study has a congestion control"
-    return [
-        Problem(("condition", index, "congestion"), why, "leave it out, or add a tcp measurement")
-        for index, condition in enumerate(file.condition)
-        if condition.congestion is not None
-    ]
-
-
-def _cpu_problems(file: StudyFile) -> list[Problem]:
-    found = []
-    for index, condition in enumerate(file.condition):
-        if condition.cores is not None and condition.cpus is not None:
-            why = "cores and cpus both determine which CPUs a node gets"
-            found.append(Problem(("condition", index, "cores"), why, "leave one of them out"))
-    return found

@@ -13,7 +13,7 @@ import pytest
 from culvert.errors import CulvertError, LabError, NotPossible
 from culvert.labs.kubernetes.api.client import Api
 from culvert.labs.kubernetes.embedded.cluster import EmbeddedCluster
-from culvert.labs.kubernetes.pods import manifests
+from culvert.labs.kubernetes.pods import manifests, printed
 from culvert.labs.kubernetes.pods.lab import NO_WISHES, KubernetesLab
 from culvert.labs.kubernetes.pods.manifests import PodPlan
 from culvert.labs.kubernetes.pods.workspace import Options, Workspace
@@ -38,7 +38,7 @@ def user(server: EmbeddedCluster) -> Iterator[Api]:
     from kubernetes import client  # noqa: PLC0415 - optional
 
     rbac = client.RbacAuthorizationV1Api(server.api.client)
-    *_, role = manifests.roles("unused")
+    *_, role = printed.roles("unused")
     name = role["metadata"]["name"]
     rbac.create_cluster_role(role)
     binding = {
@@ -141,7 +141,7 @@ def fewest(server: EmbeddedCluster) -> Iterator[Api]:
     from kubernetes import client  # noqa: PLC0415 - optional
 
     rbac = client.RbacAuthorizationV1Api(server.api.client)
-    in_one, nodes, _ = manifests.roles(FEWEST)
+    in_one, nodes, _ = printed.roles(FEWEST)
     subjects = [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": FEWEST}]
 
     def binding(role: dict[str, Any]) -> dict[str, Any]:

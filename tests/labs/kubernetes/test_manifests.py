@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from culvert.labs.kubernetes.pods import manifests
+from culvert.labs.kubernetes.pods import printed as printing
 from culvert.labs.kubernetes.pods.manifests import Owner, PodPlan
+from culvert.labs.kubernetes.pods.rights import rights
 
 PLAN = PodPlan("p", "node-1", "image:1", "abc123", owner=Owner("run", "uid-1"))
 
@@ -71,13 +73,13 @@ def granted(role: dict[str, Any]) -> set[str]:
 
 
 def test_the_roles_have_exactly_the_rights_of_a_run() -> None:
-    in_one, nodes, anywhere = manifests.roles("mine")
-    least = {str(right) for right in manifests.rights(own_namespace=False)}
+    in_one, nodes, anywhere = printing.roles("mine")
+    least = {str(right) for right in rights(own_namespace=False)}
     assert granted(in_one) | granted(nodes) == least
-    assert granted(anywhere) == {str(right) for right in manifests.rights(own_namespace=True)}
+    assert granted(anywhere) == {str(right) for right in rights(own_namespace=True)}
     assert (in_one["kind"], in_one["metadata"]["namespace"]) == ("Role", "mine")
     assert granted(nodes) == {"list nodes"}
-    assert "root on every node" in anywhere["metadata"]["annotations"][manifests.FOR]
+    assert "root on every node" in anywhere["metadata"]["annotations"][printing.FOR]
 
 
 def test_memory_of_pods_is_limited_and_their_cpu_time_is_not() -> None:
@@ -87,7 +89,7 @@ def test_memory_of_pods_is_limited_and_their_cpu_time_is_not() -> None:
 
 def printed(*, prove: bool) -> dict[str, dict[str, Any]]:
     """The objects by kind, namespace and name."""
-    made = manifests.everything("RUN", "image:1", prove=prove)
+    made = printing.everything("RUN", "image:1", prove=prove)
     names = [
         "/".join((each["kind"], each["metadata"].get("namespace", ""), each["metadata"]["name"]))
         for each in made
@@ -100,12 +102,12 @@ def test_pods_in_the_nodes_networks_are_printed_without_the_proof_too() -> None:
     made = printed(prove=False)
     host = 'conditions with pods = "host-network"'
     assert {
-        name: each["metadata"].get("annotations", {}).get(manifests.FOR)
+        name: each["metadata"].get("annotations", {}).get(printing.FOR)
         for name, each in made.items()
     } == {
-        "Role/NAMESPACE/culvert": manifests.LEAST,
-        "ClusterRole//culvert-nodes": manifests.LEAST,
-        "ClusterRole//culvert-anywhere": manifests.ANYWHERE,
+        "Role/NAMESPACE/culvert": printing.LEAST,
+        "ClusterRole//culvert-nodes": printing.LEAST,
+        "ClusterRole//culvert-anywhere": printing.ANYWHERE,
         "Namespace//culvert-RUN": None,
         "ConfigMap/culvert-RUN/culvert-RUN": None,
         "Pod/culvert-RUN/a": None,
@@ -124,9 +126,9 @@ def test_the_proof_adds_an_observer() -> None:
     observer = with_proof[added]
     assert observer["spec"]["hostPID"]
     assert "'privileged': True" not in str(with_proof)
-    assert observer["metadata"]["annotations"] == {manifests.FOR: "--prove"}
+    assert observer["metadata"]["annotations"] == {printing.FOR: "--prove"}
     nodes = with_proof["Namespace//culvert-RUN-nodes"]["metadata"]["annotations"]
-    assert nodes[manifests.FOR] == 'conditions with pods = "host-network" and --prove'
+    assert nodes[printing.FOR] == 'conditions with pods = "host-network" and --prove'
     assert nodes[manifests.HOME] == "culvert-RUN"
 
 

@@ -13,7 +13,7 @@ from culvert.labs.kubernetes import image
 from culvert.labs.kubernetes.embedded.programs import build
 from culvert.labs.kubernetes.imported import import_archive
 from culvert.labs.kubernetes.kind import Kubernetes
-from culvert.labs.kubernetes.pods import manifests
+from culvert.labs.kubernetes.pods import printed
 from culvert.labs.kubernetes.registry import Reference, push
 from culvert.run.pods import check
 from culvert.run.pods.requested import clusters_of
@@ -94,7 +94,7 @@ def make_image(request: ImageRequest, *, as_json: bool) -> None:
 
 def print_manifest(reference: str, *, prove: bool, namespace: str) -> None:
     """Print all that a run creates, as a list for kubectl (JSON is YAML too)."""
-    items = manifests.everything(RUN, reference, prove=prove, namespace=namespace)
+    items = printed.everything(RUN, reference, prove=prove, namespace=namespace)
     print(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=2))
 
 

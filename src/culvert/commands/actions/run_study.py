@@ -19,7 +19,7 @@ from culvert.journal.record import RunHead
 from culvert.labs import guest
 from culvert.labs.kind import InNamespaces, Place
 from culvert.machine import record as environment
-from culvert.machine import rootless
+from culvert.machine import without_root
 from culvert.plan.plan import Plan
 from culvert.report.claims import Claims
 from culvert.report.labels import Labels
@@ -50,7 +50,7 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
         study,
         lab=request.lab.name,
         culvert_version=__version__,
-        environment=environment.capture() | guest.described() | rootless.described(),
+        environment=environment.capture() | guest.described() | without_root.described(),
     )
     with ExitStack() as stack:
         place = stack.enter_context(request.lab.open(study))
@@ -72,7 +72,7 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
         if not request.resume:
             for install in latest_installs({cell.vpn for cell in plan.cells}):
                 journal.record_install(install)
-        for note in (*study.notes, *rootless.notes()) if not as_json else ():
+        for note in (*study.notes, *without_root.notes()) if not as_json else ():
             out.print(note, style="dim", markup=False)
         runner = Runner(
             study,

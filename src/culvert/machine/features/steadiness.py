@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from culvert.machine import rootless
+from culvert.machine import without_root
 from culvert.machine.check import Feature, FeatureGroup
 from culvert.machine.trials import privileges, steadiness
 
@@ -55,14 +55,14 @@ STEADINESS: tuple[Feature, ...] = (
         "real-time",
         FeatureGroup.STEADINESS,
         ("link wire",),
-        rootless.REAL_TIME,
+        without_root.REAL_TIME,
         privileges.real_time,
     ),
     Feature(
         "receive-buffers",
         FeatureGroup.STEADINESS,
         ("udp", "throughput"),
-        rootless.BUFFERS,
+        without_root.BUFFERS,
         privileges.receive_buffers,
     ),
     Feature(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from culvert.errors import NotPossible
-from culvert.machine import rootless
+from culvert.machine import rootless, without_root
 from culvert.machine.check import FeatureFinding, degraded, missing, present, unknown
 from culvert.machine.scratch import CLONE_NEWNET, CLONE_NEWNS, UnshareRefusedError, in_scratch
 from culvert.machine.tree import Tree
@@ -56,15 +56,15 @@ def user_namespaces() -> FeatureFinding:
 
 def real_time() -> FeatureFinding:
     """The wire's threads preempt others when a packet is due."""
-    if rootless.may_have_real_time():
+    if without_root.may_have_real_time():
         return present("threads may have real-time priority")
     return degraded("no real-time priority: delays are less exact on a busy machine")
 
 
 def receive_buffers() -> FeatureFinding:
     """Root's sockets may go beyond net.core.rmem_max."""
-    wanted = rootless.WANTED_BUFFER_BYTES
-    largest = rootless.largest_receive_buffer(wanted)
+    wanted = without_root.WANTED_BUFFER_BYTES
+    largest = without_root.largest_receive_buffer(wanted)
     if largest < wanted:
         return degraded(f"{largest} bytes of {wanted}: floods of UDP may be lost at the receiver")
     return present(f"{wanted} bytes")

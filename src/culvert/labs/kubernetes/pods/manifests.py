@@ -12,13 +12,12 @@ finalizer, so that deleting a namespace removes all of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from culvert.labs.kubernetes.image import NOBODY, PROBE_PATH
-from culvert.topology.spec import Placement
 
 PREFIX = "culvert-"
 MANAGED = "app.kubernetes.io/managed-by"
@@ -31,13 +30,6 @@ HOME = "culvert.dev/home"
 """Annotation of namespaces: the one in which the run's config map is."""
 EXPIRES = "culvert.dev/expires"
 """Annotation of the config map: the Unix time after which no pod of the run can run any more."""
-FOR = "culvert.dev/for"
-"""Annotation of a printed object: the option or the conditions that it is made for."""
-LEAST = "runs with --namespace: they create pods in that namespace and run the probe in them"
-ANYWHERE = (
-    "runs without --namespace, conditions with pods in the nodes' networks, and --prove: whoever "
-    "may create namespaces and pods in them may become root on every node"
-)
 CONTAINER = "probe"
 SERVICE_PORTS = range(20001, 20033)
 """Ports that a service passes on to its pod, unchanged, for UDP and TCP."""
@@ -189,113 +181,6 @@ def service(name: str, run_id: str, selector: Mapping[str, str], owned_by: Owner
         "ipFamilyPolicy": "PreferDualStack",
     }
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
-
-
-@dataclass(frozen=True)
-class Right:
-    """A verb on a resource of the API, in the run's namespaces or for the whole cluster."""
-
-    verb: str
-    resource: str
-    subresource: str = ""
-    of_cluster: bool = False
-    group: str = ""
-
-    def __str__(self) -> str:
-        name = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
-        return f"{self.verb} {name}"
-
-
-def rights(*, own_namespace: bool) -> list[Right]:
-    """What a user needs for a run; ``own_namespace``: the run makes its namespaces."""
-    made = [
-        *(Right(verb, "pods") for verb in ("create", "get", "list", "delete")),
-        *(Right(verb, "pods", "exec") for verb in ("create", "get")),
-        *(Right(verb, "configmaps") for verb in ("create", "list", "patch", "delete")),
-        *(Right(verb, "services") for verb in ("create", "delete")),
-        Right("list", "events"),
-        Right("list", "nodes", of_cluster=True),
-    ]
-    if own_namespace:
-        verbs = ("create", "get", "list", "delete")
-        made += [Right(verb, "namespaces", of_cluster=True) for verb in verbs]
-        made.append(Right("list", "serviceaccounts"))  # without one no pod is admitted
-    return made
-
-
-def roles(namespace: str) -> list[Manifest]:
-    """What an administrator may grant: the least, for runs with ``--namespace`` of this namespace,
-    and all that other runs need."""
-    inside = rights(own_namespace=False)
-    in_one = [right for right in inside if not right.of_cluster]
-    of_cluster = [right for right in inside if right.of_cluster]
-    return [
-        _for(LEAST, _in(namespace, _role("Role", "culvert", in_one))),
-        _for(LEAST, _role("ClusterRole", "culvert-nodes", of_cluster)),
-        _for(ANYWHERE, _role("ClusterRole", "culvert-anywhere", rights(own_namespace=True))),
-    ]
-
-
-def _role(kind: str, name: str, needed: Sequence[Right]) -> Manifest:
-    by_resource: dict[tuple[str, str], list[str]] = {}
-    for right in needed:
-        resource = f"{right.resource}/{right.subresource}" if right.subresource else right.resource
-        by_resource.setdefault((right.group, resource), []).append(right.verb)
-    rules = [
-        {"apiGroups": [group], "resources": [resource], "verbs": verbs}
-        for (group, resource), verbs in by_resource.items()
-    ]
-    return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": kind,
-        "metadata": {"name": name, "labels": {MANAGED: MANAGER}},
-        "rules": rules,
-    }
-
-
-def everything(
-    run_id: str, image: str, *, prove: bool, namespace: str = "NAMESPACE"
-) -> list[Manifest]:
-    """All that a run of every placement creates, with placeholders for nodes and the owner; what
-    not every run creates has an annotation with what it is for (``FOR``), which is only printed.
-    ``namespace`` is the one of ``--namespace``, for the role in it."""
-    home, own = namespace_of(run_id), Owner(owner_name(run_id), "UID-OF-THE-CONFIG-MAP")
-    controller = {CONTROLLER: "PROCESS"}
-    marks = {**controller, HOME: home}
-    made: list[Manifest] = [
-        *roles(namespace),
-        home_namespace(run_id, marks),
-        _in(home, owner(run_id, {**controller, EXPIRES: "UNIX-TIME"})),
-    ]
-    for end in ("a", "b"):
-        plan = PodPlan(end, "NODE", image, run_id, owner=own, labels={ROLE: end})
-        made.append(_in(home, plan.manifest()))
-    before = service(service_name(run_id), run_id, {ROLE: "b"}, own)
-    made.append(_for(_of(Placement.SERVICE), _in(home, before)))
-    of_nodes = [_of(Placement.HOST_NETWORK), *(["--prove"] if prove else [])]
-    made.append(_for(" and ".join(of_nodes), nodes_namespace(run_id, marks)))
-    nodes = nodes_namespace_of(run_id)
-    for end in ("a", "b"):
-        plan = PodPlan(end, "NODE", image, run_id, host_network=True, labels={ROLE: end})
-        made.append(_for(_of(Placement.HOST_NETWORK), _in(nodes, plan.manifest())))
-    if prove:
-        seen = PodPlan("observer", "NODE", image, run_id, host_network=True, observer=True)
-        made.append(_for("--prove", _in(nodes, seen.manifest())))
-    return made
-
-
-def _of(placement: Placement) -> str:
-    return f'conditions with pods = "{placement}"'
-
-
-def _for(purpose: str, manifest: Manifest) -> Manifest:
-    metadata = manifest["metadata"]
-    annotations = {**metadata.get("annotations", {}), FOR: purpose}
-    return {**manifest, "metadata": {**metadata, "annotations": annotations}}
-
-
-def _in(namespace: str, manifest: Manifest) -> Manifest:
-    return {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}}
 
 
 def _namespace(name: str, run_id: str, level: str, marks: Mapping[str, str]) -> Manifest:

@@ -13,8 +13,9 @@ from culvert.errors import LabError, NotPossible
 from culvert.labs.kubernetes.api.client import Api, Http
 from culvert.labs.kubernetes.pods import lost, manifests, namespaces, state
 from culvert.labs.kubernetes.pods.lost import Controller
-from culvert.labs.kubernetes.pods.manifests import Manifest, Owner, PodPlan, Right
+from culvert.labs.kubernetes.pods.manifests import Manifest, Owner, PodPlan
 from culvert.labs.kubernetes.pods.node import address_of_service
+from culvert.labs.kubernetes.pods.rights import Right, rights
 from culvert.waiting import wait_until
 
 POD_DEADLINE_S = 60.0
@@ -81,7 +82,7 @@ class Workspace:
     def require_rights(self, *, of_nodes: bool = False) -> None:
         """Raise NotPossible with every right that the user has not: the verb and the resource.
         ``of_nodes``: for pods in the nodes' networks too, which need another namespace."""
-        needed = manifests.rights(own_namespace=of_nodes or self.options.namespace is None)
+        needed = rights(own_namespace=of_nodes or self.options.namespace is None)
         lacking = [right for right in needed if not self._may(right)]
         if lacking:
             raise NotPossible(
@@ -95,7 +96,7 @@ class Workspace:
         attributes = {
             "verb": right.verb,
             "resource": right.resource,
-            "group": right.group,
+            "group": "",
             **({"subresource": right.subresource} if right.subresource else {}),
             **({} if right.of_cluster else {"namespace": self.home}),
         }

@@ -1,0 +1,36 @@
+"""What a user needs of a cluster for a run. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Right:
+    """A verb on a resource of the API, in the run's namespaces or for the whole cluster."""
+
+    verb: str
+    resource: str
+    subresource: str = ""
+    of_cluster: bool = False
+
+    def __str__(self) -> str:
+        name = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+        return f"{self.verb} {name}"
+
+
+def rights(*, own_namespace: bool) -> list[Right]:
+    """What a user needs for a run; ``own_namespace``: the run makes its namespaces."""
+    made = [
+        *(Right(verb, "pods") for verb in ("create", "get", "list", "delete")),
+        *(Right(verb, "pods", "exec") for verb in ("create", "get")),
+        *(Right(verb, "configmaps") for verb in ("create", "list", "patch", "delete")),
+        *(Right(verb, "services") for verb in ("create", "delete")),
+        Right("list", "events"),
+        Right("list", "nodes", of_cluster=True),
+    ]
+    if own_namespace:
+        verbs = ("create", "get", "list", "delete")
+        made += [Right(verb, "namespaces", of_cluster=True) for verb in verbs]
+        made.append(Right("list", "serviceaccounts"))  # without one no pod is admitted
+    return made
