@@ -11,6 +11,7 @@ import polars as pl
 
 from culvert.journal.frames import ROWS_SCHEMA, SERIES_SCHEMA
 from culvert.report.charts.gateway import gateway_figures
+from culvert.report.charts.gateway_cores import gateway_core_figures
 from culvert.report.model import Figure
 
 from .synthetic import Run, make_run
@@ -99,3 +100,51 @@ def test_the_specifications_are_valid() -> None:
     for figure in figures(blocks=6):
         for panel in figure.panels:
             assert alt.Chart.from_dict({**panel, "width": 300}).to_dict()["width"] == 300
+
+
+CORE_COUNTS = {"one": 1, "two": 2, "four": 4, "eight": 8}
+
+
+def core_figures(blocks: int, counts: dict[str, int]) -> list[list[Figure]]:
+    """Of each condition; the last of them differs in more than its cores."""
+    conditions = [{"name": name, "cores": cores} for name, cores in counts.items()]
+    conditions.append({"name": "slow", "cores": 16, "delay": 0.05})
+    run = make_run(
+        blocks=blocks,
+        conditions=tuple(one["name"] for one in conditions),
+        measurements=(("gateway_load", {"clients": 32}),),
+        faults=False,
+        run={"canonical": json.dumps({"condition": conditions})},
+    )
+    generator = np.random.default_rng(3)
+    rows = [
+        {
+            **{key: trial[key] for key in ROWS_SCHEMA if key in trial},
+            "metric": "goodput_bps",
+            "unit": "bit/s",
+            "value": capacity(counts.get(trial["condition"], 16)) * generator.normal(1, 0.01),
+            "labels": "{}",
+        }
+        for trial in run.trials.iter_rows(named=True)
+        if trial["status"] == "ok"
+    ]
+    data = replace(run, rows=pl.DataFrame(rows, schema=ROWS_SCHEMA)).data
+    return [gateway_core_figures(data, one["name"]) for one in conditions]
+
+
+def test_goodput_is_drawn_over_the_gateways_cores_with_the_law_once() -> None:
+    (figure,), *others = core_figures(6, CORE_COUNTS)
+    assert not any(others)
+    marks = figure.panels[0]["layer"][-1]["data"]["values"]
+    assert {mark["n"] for mark in marks} == set(CORE_COUNTS.values())
+    curve = figure.panels[0]["layer"][0]["data"]["values"]
+    assert max(point["n"] for point in curve) == 2 * 8
+    assert "contention 0.05" in figure.caption
+    assert figure.table.rows[0][:2] == ("none", "1")
+
+
+def test_two_numbers_of_cores_are_drawn_without_a_law_and_one_is_not() -> None:
+    (figure,), *_ = core_figures(3, {"one": 1, "two": 2})
+    assert "is fitted to four numbers of cores" in figure.caption
+    assert len(figure.panels[0]["layer"]) == 3
+    assert not any(core_figures(1, {"one": 1}))

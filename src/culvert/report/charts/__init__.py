@@ -11,6 +11,7 @@ from altair.utils.schemapi import debug_mode
 
 from culvert.report.charts.cost import cost_figures
 from culvert.report.charts.gateway import gateway_figures
+from culvert.report.charts.gateway_cores import gateway_core_figures
 from culvert.report.charts.goodput import goodput_figures
 from culvert.report.charts.initiation import initiation_figures
 from culvert.report.charts.latency import latency_figures
@@ -23,6 +24,7 @@ _MAKERS = (
     latency_figures,
     initiation_figures,
     gateway_figures,
+    gateway_core_figures,
     other_figures,
     cost_figures,
     loss_figures,

@@ -4,24 +4,23 @@ shares; and the timeline of a storm of sessions."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import altair as alt
-import numpy as np
 import polars as pl
 
 from culvert.analysis.gateway import CLIENTS, KIND, by_clients
 from culvert.analysis.observations import pick
-from culvert.report.charts.common import Records, layered, source, vpn_colour, vpn_shape
+from culvert.report.charts.common import Records, layered, source, vpn_colour
+from culvert.report.charts.over import HEIGHT_PX, Over, in_words, law_layers, laws, panel
 from culvert.report.labels import cells_of, everything, slug
 from culvert.report.model import Data, Figure, FigureTable, Panel
-from culvert.report.numbers import Scale, scale_for
-from culvert.statistics.scalability import REACH, Estimate, Scalability, fit_scalability
+from culvert.report.numbers import scale_for
+from culvert.statistics.scalability import REACH
 
 STORM = "session_storm"
-HEIGHT_PX = 260
-POINTS = 40
+OVER_CLIENTS = Over(CLIENTS, "clients")
 SHARES = {"0": "least", "0.25": "q1", "0.5": "middle", "0.75": "q3", "1": "greatest"}
 """The drawn quantiles of the clients, by label."""
 
@@ -60,27 +59,27 @@ def _figure(data: Data, condition: str, here: pl.DataFrame, *, alone: bool) -> F
     goodput = pick(here, "goodput_bps")
     counts = sorted(set(goodput[CLIENTS].to_list()))
     scale = scale_for("bit/s", goodput["median"].to_list())
-    laws = _laws(data, pick(observed, "goodput_bps"))
+    found = laws(data, pick(observed, "goodput_bps"), OVER_CLIENTS)
     panels = [
-        _panel(
+        panel(
             data,
             goodput,
             scale,
-            "Goodput of all clients together",
-            f"{scale.name}, more is better",
-            _law_layers(data, laws, counts, scale, _present(goodput)),
+            ("Goodput of all clients together", f"{scale.name}, more is better"),
+            OVER_CLIENTS,
+            law_layers(data, found, goodput, scale, OVER_CLIENTS),
         )
     ]
     for line in OTHERS:
         rows = pick(here, line.metric)
         if not rows.is_empty():
             own = scale_for(rows["unit"][0], rows["median"].to_list())
-            title = f"{own.name}, {line.better}"
-            panels.append(_panel(data, rows, own, line.title, title, []))
+            titles = line.title, f"{own.name}, {line.better}"
+            panels.append(panel(data, rows, own, titles, OVER_CLIENTS))
     panels += _shares(data, here, goodput)
     words = everything(KIND, load)
     name = "Many clients of one gateway" if alone else f"Many clients of one gateway, {words}"
-    fitted = "; ".join(f"{vpn}: {_in_words(law)}" for vpn, law in laws.items())
+    fitted = "; ".join(f"{vpn}: {in_words(law)}" for vpn, law in found.items())
     return Figure(
         name=slug(f"{KIND} {condition} {name}"),
         title=f"{name}: over the number of clients",
@@ -90,7 +89,7 @@ def _figure(data: Data, condition: str, here: pl.DataFrame, *, alone: bool) -> F
                 "Dashed: the Universal Scalability Law with its 95 % interval, up to "
                 f"{REACH:g} times the largest measured number; a vertical line is its knee. "
                 f"{fitted}. "
-                if laws
+                if found
                 else "The scalability law is fitted to four numbers of clients with three trials "
                 "each, or more. "
             )
@@ -101,139 +100,6 @@ def _figure(data: Data, condition: str, here: pl.DataFrame, *, alone: bool) -> F
         "clients.",
         panels=tuple(panels),
         table=_table(data, here, counts),
-    )
-
-
-def _laws(data: Data, trials: pl.DataFrame) -> Mapping[str, Scalability]:
-    found = {}
-    for vpn in data.vpns:
-        values: dict[int, list[float]] = {}
-        for n, value in trials.filter(vpn=vpn).select(CLIENTS, "value").iter_rows():
-            values.setdefault(n, []).append(value)
-        try:
-            found[vpn] = fit_scalability(values)
-        except ValueError:  # too few to fit it: the caption says what it takes
-            continue
-    return found
-
-
-def _in_words(law: Scalability) -> str:
-    knee = law.knee
-    top = f"{knee.value:.0f}" if np.isfinite(knee.value) else "none"
-    ends = " to ".join("none" if not np.isfinite(one) else f"{one:.0f}" for one in _ends(knee))
-    return (
-        f"contention {law.contention.value:.3g} [{law.contention.low:.3g}, "
-        f"{law.contention.high:.3g}], coherency {law.coherency.value:.2g} "
-        f"[{law.coherency.low:.2g}, {law.coherency.high:.2g}], knee {top} [{ends}]"
-    )
-
-
-def _ends(estimate: Estimate) -> tuple[float, float]:
-    return estimate.low, estimate.high
-
-
-def _law_layers(
-    data: Data,
-    laws: Mapping[str, Scalability],
-    counts: Sequence[int],
-    scale: Scale,
-    present: Sequence[str],
-) -> list[alt.Chart]:
-    curve: Records = []
-    knees: Records = []
-    for vpn, law in laws.items():
-        grid = np.unique(np.geomspace(counts[0], REACH * counts[-1], POINTS).round().astype(int))
-        for n in grid.tolist():
-            at = law.at(n)
-            curve.append(
-                {
-                    "vpn": vpn,
-                    "n": n,
-                    "value": at.value / scale.factor,
-                    "low": at.low / scale.factor,
-                    "high": at.high / scale.factor,
-                }
-            )
-        if law.knee.value <= REACH * counts[-1]:
-            knees.append({"vpn": vpn, "n": law.knee.value})
-    if not curve:
-        return []
-    base = alt.Chart(source(curve))
-    # As the marks above: one layer without a legend would hide that of all.
-    colour = vpn_colour(data, legend=present)
-    return [
-        base.mark_area(opacity=0.12).encode(
-            x=_x(counts), y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=colour
-        ),
-        base.mark_line(strokeDash=[5, 4], strokeWidth=1.6).encode(
-            x=_x(counts), y=alt.Y("value:Q"), color=colour
-        ),
-        alt.Chart(source(knees))
-        .mark_rule(strokeDash=[2, 3], strokeWidth=1.6)
-        .encode(x=_x(counts), color=colour),
-    ]
-
-
-def _present(rows: pl.DataFrame) -> list[str]:
-    return sorted(set(rows["vpn"].to_list()))
-
-
-def _x(counts: Sequence[int]) -> alt.X:
-    return alt.X(
-        "n:Q",
-        title="clients (logarithmic)",
-        scale=alt.Scale(type="log", nice=False, padding=18),
-        axis=alt.Axis(values=list(counts), format="d", grid=False),
-    )
-
-
-def _panel(
-    data: Data,
-    rows: pl.DataFrame,
-    scale: Scale,
-    title: str,
-    axis: str,
-    beneath: list[alt.Chart],
-) -> Panel:
-    marks: Records = [
-        {
-            "vpn": row["vpn"],
-            "n": row[CLIENTS],
-            "value": row["median"] / scale.factor,
-            "low": None if row["low"] is None else row["low"] / scale.factor,
-            "high": None if row["high"] is None else row["high"] / scale.factor,
-            "shown": scale.with_unit_and_interval(row["median"], row["low"], row["high"]),
-            "trials": row["n"],
-        }
-        for row in rows.sort(CLIENTS).iter_rows(named=True)
-    ]
-    counts = sorted({mark["n"] for mark in marks})
-    present = _present(rows)
-    x, y = _x(counts), alt.Y("value:Q", title=axis, scale=alt.Scale(zero=True))
-    colour = vpn_colour(data, legend=present)
-    base = alt.Chart(source(marks))
-    return layered(
-        [
-            *beneath,
-            base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour),
-            base.transform_filter("isValid(datum.low)")
-            .mark_rule(strokeWidth=2)
-            .encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=colour),
-            base.mark_point(filled=True, size=64, opacity=1).encode(
-                x=x,
-                y=y,
-                color=colour,
-                shape=vpn_shape(data, legend=present),
-                tooltip=[
-                    alt.Tooltip("vpn:N", title="VPN"),
-                    alt.Tooltip("n:Q", title="clients"),
-                    alt.Tooltip("shown:N", title="median [95 %]"),
-                    alt.Tooltip("trials:Q", title="trials"),
-                ],
-            ),
-        ],
-        title,
-        HEIGHT_PX,
     )
 
 

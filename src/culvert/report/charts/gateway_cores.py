@@ -1,0 +1,83 @@
+"""A gateway over its cores: goodput with the fitted law, for each number of clients."""
+
+from __future__ import annotations
+
+from culvert.analysis.gateway import CORES, KIND, by_cores, cores_of
+from culvert.analysis.observations import pick
+from culvert.report.charts.over import Over, in_words, law_layers, laws, panel
+from culvert.report.labels import everything, slug
+from culvert.report.model import Data, Figure, FigureTable
+from culvert.report.numbers import scale_for
+from culvert.statistics.scalability import REACH
+
+OVER_CORES = Over(CORES, "cores of the gateway")
+GOODPUT = "goodput_bps"
+
+
+def gateway_core_figures(data: Data, condition: str) -> list[Figure]:
+    """One figure per load that was measured with several numbers of cores; it is with the first of
+    their conditions."""
+    return [
+        _figure(data, group, parameters)
+        for group in cores_of(data.run.canonical)
+        if condition == next(iter(group))
+        for parameters in _measured(data, group)
+    ]
+
+
+def _measured(data: Data, group: dict[str, int]) -> list[str]:
+    rows = pick(by_cores(data.summary, group), GOODPUT)
+    return [
+        parameters
+        for (parameters,), part in rows.group_by("parameters", maintain_order=True)
+        if part[CORES].n_unique() > 1
+    ]
+
+
+def _figure(data: Data, group: dict[str, int], parameters: str) -> Figure:
+    rows = pick(by_cores(data.summary, group), GOODPUT).filter(parameters=parameters)
+    observed = pick(by_cores(data.observed, group), GOODPUT).filter(parameters=parameters)
+    scale = scale_for("bit/s", rows["median"].to_list())
+    found = laws(data, observed, OVER_CORES)
+    words = everything(KIND, parameters)
+    fitted = "; ".join(f"{vpn}: {in_words(law)}" for vpn, law in found.items())
+    name = f"Many clients of one gateway, {words}"
+    return Figure(
+        name=slug(f"{KIND} cores {words}"),
+        title=f"{name}: over the gateway's cores",
+        caption=(
+            "Conditions that differ in the gateway's cores alone; the generators have the others. "
+            "Marks are medians of the trials, vertical lines 95 % intervals. "
+            + (
+                "Dashed: the Universal Scalability Law with its 95 % interval, up to "
+                f"{REACH:g} times the most measured cores. {fitted}."
+                if found
+                else "The scalability law is fitted to four numbers of cores with three trials "
+                "each, or more."
+            )
+        ),
+        alt_text=f"Goodput for {', '.join(map(str, sorted(group.values())))} cores.",
+        panels=(
+            panel(
+                data,
+                rows,
+                scale,
+                ("Goodput of all clients together", f"{scale.name}, more is better"),
+                OVER_CORES,
+                law_layers(data, found, rows, scale, OVER_CORES),
+            ),
+        ),
+        table=FigureTable(
+            ("VPN", "cores", "goodput, median [95 %]", "trials"),
+            "lrrr",
+            tuple(
+                (
+                    row["vpn"],
+                    str(row[CORES]),
+                    scale.with_unit_and_interval(row["median"], row["low"], row["high"]),
+                    str(row["n"]),
+                )
+                for row in rows.sort("vpn", CORES).iter_rows(named=True)
+            ),
+        ),
+    )
