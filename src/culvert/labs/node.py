@@ -24,6 +24,7 @@ from culvert.labs.process import Process
 from culvert.topology.graph import Role
 from culvert.topology.ip import Interface
 from culvert.topology.plan import Attachment
+from culvert.topology.spec import Steering
 
 
 @dataclass(frozen=True)
@@ -201,6 +202,15 @@ class Enterable(ABC):
     @abstractmethod
     def namespace_file(self) -> str:
         """The file of its network namespace, which exists while the node is open."""
+
+
+class Steerable(ABC):
+    """A node whose devices are its own: steering their packets changes no other node."""
+
+    @abstractmethod
+    def steer(self, device: str, requested: Steering) -> None:
+        """Steer the packets of a device to the node's CPUs. Raises NotPossible if the device or
+        the kernel does not support it."""
 
 
 _ATTRIBUTES = {

@@ -43,6 +43,8 @@ class Processors:
     steering: Steering = UNSTEERED
     interrupts: tuple[int, ...] = ()
     """The CPUs that handle the machine's interrupts; empty: unchanged."""
+    tunnel: Steering = UNSTEERED
+    """Of the VPN's own devices on its members."""
 
 
 AS_THEY_ARE = Processors()

@@ -50,7 +50,8 @@ def apply(node: Node, device: str, requested: Steering, cpus: Collection[int]) -
             raise NotPossible(
                 f"{kind.partition('_')[0].upper()} on {device}",
                 "the device has a single queue, or the kernel does not support it",
-                'use the link kind "veth", and a kernel with CONFIG_RPS and CONFIG_XPS',
+                "use a device with several queues (a link of the kind veth has them), and a kernel "
+                "with CONFIG_RPS and CONFIG_XPS",
             )
         wanted |= dict.fromkeys(files, value if on else "0")
     for file, value in wanted.items():

@@ -25,7 +25,7 @@ from culvert.labs.namespace.programs import Programs, environment
 from culvert.labs.namespace.thread import NamespaceThread
 from culvert.labs.namespace.view import NodeView
 from culvert.labs.netns import facts
-from culvert.labs.node import Enterable, LinkState, Node
+from culvert.labs.node import Enterable, LinkState, Node, Steerable
 from culvert.labs.process import Process
 from culvert.labs.this_machine import ThisMachine
 from culvert.machine import cgroup
@@ -39,7 +39,7 @@ T = TypeVar("T")
 _OF_THE_NAMESPACE = ("/proc/sys/net/", "/proc/net/", "/sys/class/net/")
 
 
-class NetnsNode(Node, Enterable):
+class NetnsNode(Node, Enterable, Steerable):
     """A namespace, its thread, and its processes."""
 
     def __init__(
@@ -283,7 +283,7 @@ class NetnsNode(Node, Enterable):
         return self.cpus or tuple(sorted(os.sched_getaffinity(0)))
 
     def steer(self, device: str, requested: Steering) -> None:
-        """Steer the packets of a device to the node's CPUs as requested; see steering.apply."""
+        """See steering.apply."""
         steering.apply(self, device, requested, self.usable_cpus)
         self._steered.append(device)
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from culvert.errors import CulvertError
+from culvert.errors import CulvertError, NotPossible
 from culvert.journal.marks import Mark
 from culvert.labs.base import Lab
 from culvert.labs.host import Host
@@ -29,7 +29,7 @@ from culvert.run.neighbours import Neighbours
 from culvert.run.trials.causes import cause_of_trouble, naming_the_cause
 from culvert.run.trials.finding import TrialFinding
 from culvert.run.trials.stage import Stage
-from culvert.run.trials.traps import footprint, refuse_without_effect, traps
+from culvert.run.trials.traps import footprint, refuse_without_effect, steer_tunnels, traps
 from culvert.topology.drawing import as_json
 from culvert.topology.graph import Path, Role
 from culvert.topology.spec import LabSpec
@@ -141,6 +141,13 @@ class Attempt:
         finding.evidence.vpn = dict(self._stage.facts(vpn, lab))
         finding.evidence.observed = self._stage.observed
         refuse_without_effect(vpn, lab)
+        starts = self._measurement.drives_tunnel or self._measurement.joins_members
+        if lab.spec.processors.tunnel and starts:
+            raise NotPossible(
+                "tunnel_rps, tunnel_xps",
+                f"{self._measurement.kind} starts the VPN itself, and its device is a new one then",
+                "leave the measurement out in this condition",
+            )
         vpn.prepare(lab)
         finding.evidence.vpn |= lab.choices
         lab.admit(footprint(vpn, lab))
@@ -150,6 +157,7 @@ class Attempt:
                 serve_all(vpn)
             else:
                 bring_up(vpn, but=paths[0] if self._measurement.drives_tunnel else None)
+                steer_tunnels(vpn, lab)
         if self._stage.brings_up and not self._measurement.drives_tunnel:
             finding.up_s = time.monotonic() - begun
             finding.evidence.vpn |= traps(vpn, lab)

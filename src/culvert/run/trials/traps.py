@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from culvert.errors import NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.footprint import Footprint
-from culvert.labs.node import Node
+from culvert.labs.node import Node, Steerable
 from culvert.vpns.base import Vpn
 from culvert.vpns.outer import OuterFlow
 from culvert.vpns.parts import kill_switch
@@ -59,6 +59,23 @@ def traps(vpn: Vpn, lab: Lab) -> dict[str, str]:
     elif different:
         found["tunnel device"] = "; ".join(f"{name}: {text}" for name, text in devices.items())
     return found
+
+
+def steer_tunnels(vpn: Vpn, lab: Lab) -> None:
+    """Steer the packets of the VPN's own devices as the condition requests. The baseline has none.
+    Raises NotPossible if the VPN or its device cannot have it."""
+    requested = lab.spec.processors.tunnel
+    if not requested or vpn.outer_flow is None:
+        return
+    for node in lab.members:
+        device = vpn.interface(node)
+        if device == node.underlay.device or not isinstance(node, Steerable):
+            raise NotPossible(
+                f"tunnel_rps, tunnel_xps with {vpn.id}",
+                f"it has no device of its own on node {node.name} whose packets could be steered",
+                "leave it out in this condition, or steer the underlay: rps, xps",
+            )
+        node.steer(device, requested)
 
 
 def refuse_without_effect(vpn: Vpn, lab: Lab) -> None:

@@ -1,5 +1,6 @@
 """The keys of a condition that set the processors: ``aes``, ``cores``, ``cpus``, ``rps``, ``rfs``,
-``xps``, ``interrupts`` and ``router``; the CPUs that each node gets."""
+``xps``, ``tunnel_rps``, ``tunnel_xps``, ``interrupts`` and ``router``; the CPUs that each node
+gets."""
 
 from __future__ import annotations
 
@@ -59,7 +60,18 @@ def split(cores: Sequence[tuple[int, ...]], nodes: Sequence[str]) -> Mapping[str
     return shares
 
 
-PROCESSOR_KEYS = ("aes", "cores", "cpus", "rps", "rfs", "xps", "interrupts", "router")
+PROCESSOR_KEYS = (
+    "aes",
+    "cores",
+    "cpus",
+    "rps",
+    "rfs",
+    "xps",
+    "tunnel_rps",
+    "tunnel_xps",
+    "interrupts",
+    "router",
+)
 CoreCount = Annotated[int, Field(ge=1, le=1024)]
 
 
@@ -81,6 +93,8 @@ class ProcessorKeys(Table):
     rps: bool | None = None
     rfs: bool | None = None
     xps: bool | None = None
+    tunnel_rps: bool | None = None
+    tunnel_xps: bool | None = None
     interrupts: CpuList | None = None
     router: RouterTable | None = None
 
@@ -93,7 +107,8 @@ class ProcessorKeys(Table):
     def processors(self) -> Processors:
         """All settings except the CPUs of each node."""
         quota: dict[str, float] = {self.router.node: self.router.quota} if self.router else {}
-        return Processors(self.aes, quota, self.steering, self.interrupts or ())
+        tunnel = Steering(rps=self.tunnel_rps, xps=self.tunnel_xps)
+        return Processors(self.aes, quota, self.steering, self.interrupts or (), tunnel)
 
 
 def queues(keys: ProcessorKeys, cores: Sequence[tuple[int, ...]]) -> int:
