@@ -64,6 +64,8 @@ class Lab(ABC):
     @property
     def behind(self) -> tuple[IPv4Network, ...]:
         """Networks behind the gateway, which its VPN routes to the clients."""
+        if not self.spec.topology.of_role(Role.BEHIND):  # real links have no plan
+            return ()
         return plan(self.spec.topology, self.spec.underlay).behind
 
     @property
