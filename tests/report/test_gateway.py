@@ -107,11 +107,14 @@ CORE_COUNTS = {"one": 1, "two": 2, "four": 4, "eight": 8}
 
 def core_figures(blocks: int, counts: dict[str, int]) -> list[list[Figure]]:
     """Of each condition; the last of them differs in more than its cores."""
-    conditions = [{"name": name, "cores": cores} for name, cores in counts.items()]
+    names = (*counts, "slow")
+    conditions: list[dict[str, object]] = [
+        {"name": name, "cores": cores} for name, cores in counts.items()
+    ]
     conditions.append({"name": "slow", "cores": 16, "delay": 0.05})
     run = make_run(
         blocks=blocks,
-        conditions=tuple(one["name"] for one in conditions),
+        conditions=names,
         measurements=(("gateway_load", {"clients": 32}),),
         faults=False,
         run={"canonical": json.dumps({"condition": conditions})},
@@ -129,7 +132,7 @@ def core_figures(blocks: int, counts: dict[str, int]) -> list[list[Figure]]:
         if trial["status"] == "ok"
     ]
     data = replace(run, rows=pl.DataFrame(rows, schema=ROWS_SCHEMA)).data
-    return [gateway_core_figures(data, one["name"]) for one in conditions]
+    return [gateway_core_figures(data, name) for name in names]
 
 
 def test_goodput_is_drawn_over_the_gateways_cores_with_the_law_once() -> None:
