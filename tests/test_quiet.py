@@ -89,7 +89,7 @@ def test_lateness_is_what_they_count_of_themselves(text: str, late: bool) -> Non
     assert (lateness(text) is not None) is late
 
 
-def test_late_naps() -> None:
+def test_the_lateness_of_naps_is_measured() -> None:
     assert late_by_s() > 0
 
 

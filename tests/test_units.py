@@ -54,7 +54,7 @@ GOOD = {
         ("0s", 0),
     ],
 )
-def test_durations(text: str, nanoseconds: int) -> None:
+def test_durations_are_read(text: str, nanoseconds: int) -> None:
     assert units.parse_duration_ns(text) == nanoseconds
 
 

@@ -113,7 +113,7 @@ def test_what_comes_too_early_for_a_repeated_interval_says_so() -> None:
     assert late.note is Note.REPEATED
 
 
-def test_excluding() -> None:
+def test_an_interval_excludes_what_lies_outside_its_ends() -> None:
     assert Interval(1.1, 1.2).excludes(1)
     assert not Interval(0.9, 1.2).excludes(1)
     assert not Interval(1.0, 1.2).excludes(1)

@@ -277,7 +277,9 @@ def test_a_manifest_is_read_as_it_was_written(contents: dict[str, bytes]) -> Non
     assert manifest.read(manifest.write(sums)) == sums
 
 
-def test_the_commands(say: Cli, run: Path, tmp_path: Path) -> None:
+def test_bundle_and_verify_agree_on_the_digest_and_find_a_change(
+    say: Cli, run: Path, tmp_path: Path
+) -> None:
     target = tmp_path / "made.tar.gz"
     done = say("bundle", run, "--out", target, "--json")
     assert done.code == 0, done.err

@@ -40,14 +40,14 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", VARIABLES)
-def test_variables(results: Path, name: str) -> None:
+def test_python_variables_have_no_effect(results: Path, name: str) -> None:
     said = culvert("verify", results, env=VARIABLES[name])
     assert said.code == 0, said.err
     assert not re.search(f"[{IN_PYTHON}]", said.out + said.err)
 
 
 @pytest.mark.parametrize("name", LIMITS)
-def test_limits(results: Path, name: str) -> None:
+def test_low_resource_limits_are_errors_without_a_traceback(results: Path, name: str) -> None:
     before = ("sh", "-c", f'{LIMITS[name]}; exec "$@"', "sh")
     said = culvert("verify", results, before=before)
     assert said.code in CODES

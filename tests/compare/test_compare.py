@@ -177,12 +177,12 @@ def test_a_directory_may_have_a_colon(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "value"), [("3%", 0.03), ("0.03", 0.03), ("0", 0), (".5 %", 0.005)]
 )
-def test_shares(text: str, value: float) -> None:
+def test_shares_are_read(text: str, value: float) -> None:
     assert share(text, "--tolerance", most=0.5) == pytest.approx(value)
 
 
 @pytest.mark.parametrize("text", ["3", "-1%", "x", "", "60%", "nan", "1e-3"])
-def test_bad_shares(text: str) -> None:
+def test_shares_out_of_range_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match="it must be a share from 0 to"):
         share(text, "--tolerance", most=0.5)
 

@@ -46,7 +46,7 @@ def test_leftovers_are_counted_by_kind(left: list[Leftover]) -> None:
 
 @as_root
 @pytest.mark.lab
-def test_this_machine() -> None:
+def test_every_feature_of_this_machine_is_checked() -> None:
     checks = examine()
 
     assert [check.name for check in checks[:-1]] == [f.name for f in features.FEATURES]

@@ -158,7 +158,7 @@ def test_the_document_has_all(results: Path) -> None:
     assert json.loads(json.dumps(told)) == told
 
 
-def test_the_command(say: Cli, results: Path) -> None:
+def test_history_prints_series_and_refuses_unknown_names(say: Cli, results: Path) -> None:
     ended = say("history", results, "--only", GO)
     assert ended.code == 0, ended.err
     assert "fewer than 10 runs" in ended.out

@@ -117,7 +117,7 @@ def test_twice_changes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 @needs_root
-def test_one_variant() -> None:
+def test_one_variant_of_a_role_is_installed() -> None:
     result = one("works/fast")
     assert (result.vpn, result.version, result.ok) == ("works/fast", "1.0-fast", True)
     assert (tools.tools_directory() / "fast").is_dir()

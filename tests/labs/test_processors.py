@@ -45,7 +45,7 @@ def test_a_mask_has_a_bit_for_each_cpu(cpus: set[int]) -> None:
     assert {bit for bit in range(bits.bit_length()) if bits >> bit & 1} == cpus
 
 
-def test_hierarchies(tmp_path: Path) -> None:
+def test_the_mounted_hierarchy_of_control_groups_is_found(tmp_path: Path) -> None:
     table = tmp_path / "mountinfo"
     unified = tmp_path / "unified"
     unified.mkdir()
@@ -81,7 +81,7 @@ def test_impossible_quotas_are_refused(quota: float) -> None:
 
 
 @pytest.mark.parametrize(("flags", "has"), [("flags : fpu aes", True), ("flags : fpu", False)])
-def test_instructions(tmp_path: Path, flags: str, has: bool) -> None:
+def test_aes_instructions_are_read_from_cpuinfo(tmp_path: Path, flags: str, has: bool) -> None:
     (tmp_path / "cpuinfo").write_text(f"processor : 0\n{flags}\n")
     assert aes.has_instructions(tmp_path / "cpuinfo") is has
     assert aes.has_instructions(tmp_path / "absent") is None

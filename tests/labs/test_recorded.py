@@ -45,7 +45,7 @@ def test_delays_have_a_middle(tmp_path: Path) -> None:
         (b"\xff\xfe", "not text"),
     ],
 )
-def test_broken_traces(tmp_path: Path, content: str | bytes, why: str) -> None:
+def test_broken_traces_are_refused(tmp_path: Path, content: str | bytes, why: str) -> None:
     path = written(tmp_path, content)
     with pytest.raises(UsageError, match=why) as caught:
         Trace.read(path)
@@ -63,7 +63,7 @@ def test_broken_traces(tmp_path: Path, content: str | bytes, why: str) -> None:
         (b"\xff", "not text"),
     ],
 )
-def test_broken_delays(tmp_path: Path, content: str | bytes, why: str) -> None:
+def test_broken_delays_are_refused(tmp_path: Path, content: str | bytes, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         Delays.read(written(tmp_path, content))
 

@@ -38,7 +38,7 @@ def _attempt(before: str) -> str:
 
 
 @pytest.mark.lab
-def test_without_root() -> None:
+def test_namespaces_without_root_name_sudo() -> None:
     assert "needs root, or a user namespace: run it with sudo" in _attempt(f"os.setuid({NOBODY})")
 
 

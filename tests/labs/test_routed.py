@@ -50,7 +50,7 @@ def test_what_is_dropped_does_not_arrive(lab: LabFactory) -> None:
         assert captured_lengths(tap) == []
 
 
-def test_answers_pass(lab: LabFactory) -> None:
+def test_answers_pass_the_firewall(lab: LabFactory) -> None:
     """An answer's destination port is not on the list; that it is an answer is enough."""
     triple = lab(replace(ROUTED, firewall=(Allowed("tcp", frozenset({5001})),)))
     with tcp_pair(triple.a, triple.b, port=5001) as (near, far):

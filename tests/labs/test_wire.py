@@ -183,7 +183,7 @@ def test_conditions_change_while_it_runs(lab: LabFactory) -> None:
     assert flood(pair, 1).delivered_packets == 21
 
 
-def test_the_witness(lab: LabFactory, tmp_path: Path) -> None:
+def test_the_witness_counts_what_passed_while_it_recorded(lab: LabFactory, tmp_path: Path) -> None:
     pair = lab(spec(offloads=True))
     wire = pair.wires[0]
     flood(pair, 5)

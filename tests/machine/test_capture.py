@@ -58,7 +58,7 @@ def tree(root: Path, files: dict[str, str]) -> Tree:
     return Tree(root)
 
 
-def test_a_laptop(tmp_path: Path) -> None:
+def test_the_record_of_a_laptop_is_complete(tmp_path: Path) -> None:
     laptop = observe(tree(tmp_path, LAPTOP))
 
     assert laptop.kernel.release == "6.12.5-amd64"
@@ -127,7 +127,7 @@ def test_a_guest_is_named_by_its_vendor(
     assert guest.hypervisor == hypervisor
 
 
-def test_this_machine() -> None:
+def test_the_record_of_this_machine_is_plausible_json() -> None:
     record = capture()
 
     assert record == json.loads(json.dumps(record)), "nothing but JSON's types"

@@ -98,7 +98,7 @@ def test_arm_has_features() -> None:
         ("tmpfs /cgroup2 tmpfs rw 0 0\n", None),
     ],
 )
-def test_cgroup_versions(mounts: str, version: str | None) -> None:
+def test_the_version_of_cgroups_is_read_from_the_mounts(mounts: str, version: str | None) -> None:
     assert parse_cgroup(mounts) == version
 
 
@@ -119,12 +119,12 @@ def test_the_marked_choice(text: str | None, choice: str | None) -> None:
 
 
 @given(st.lists(st.integers(-(2**63), 2**63), min_size=1, max_size=5))
-def test_integers(values: list[int]) -> None:
+def test_integers_are_read_or_none(values: list[int]) -> None:
     assert integers("\t".join(map(str, values))) == tuple(values)
     assert integers("\t".join(map(str, values)) + " x") is None
 
 
-def test_load_average() -> None:
+def test_load_average_is_read_or_none() -> None:
     assert parse_loadavg("1.00 2.50 0.01 3/200 9") == ((1.0, 2.5, 0.01), 3)
     assert parse_loadavg("nan 1 2 3/4 5") == ((None, None, None), None)
     assert parse_loadavg("1.0") == ((None, None, None), None)

@@ -41,7 +41,9 @@ CPU = "sys/devices/system/cpu"
         (("schedutil", "schedutil"), FeatureStatus.DEGRADED),
     ],
 )
-def test_governor(machine: Path, governors: tuple[str, ...], status: FeatureStatus) -> None:
+def test_the_governor_has_a_status(
+    machine: Path, governors: tuple[str, ...], status: FeatureStatus
+) -> None:
     put(machine, f"{CPU}/online", "0-1")
     for cpu, name in enumerate(governors):
         put(machine, f"{CPU}/cpu{cpu}/cpufreq/scaling_governor", name)
@@ -59,13 +61,13 @@ def test_governor(machine: Path, governors: tuple[str, ...], status: FeatureStat
         ("cpufreq/other", "0", FeatureStatus.UNKNOWN),
     ],
 )
-def test_boost(machine: Path, file: str, text: str, status: FeatureStatus) -> None:
+def test_boost_has_a_status(machine: Path, file: str, text: str, status: FeatureStatus) -> None:
     put(machine, f"{CPU}/{file}", text)
 
     assert steadiness.boost().status is status
 
 
-def test_aes(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_aes_is_present_missing_or_unknown(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENSSL_ia32cap", raising=False)
     assert steadiness.aes().status is FeatureStatus.UNKNOWN
 
@@ -87,7 +89,7 @@ def test_a_mask_on_openssl_is_noticed(machine: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("source", "status"), [("tsc", FeatureStatus.PRESENT), ("hpet", FeatureStatus.DEGRADED)]
 )
-def test_clock(machine: Path, source: str, status: FeatureStatus) -> None:
+def test_the_clock_source_has_a_status(machine: Path, source: str, status: FeatureStatus) -> None:
     assert steadiness.clock().status is FeatureStatus.UNKNOWN
 
     put(machine, "sys/devices/system/clocksource/clocksource0/current_clocksource", source)
@@ -97,14 +99,14 @@ def test_clock(machine: Path, source: str, status: FeatureStatus) -> None:
 @pytest.mark.parametrize(
     ("load", "status"), [("0.01", FeatureStatus.PRESENT), ("999", FeatureStatus.DEGRADED)]
 )
-def test_load(machine: Path, load: str, status: FeatureStatus) -> None:
+def test_the_load_has_a_status(machine: Path, load: str, status: FeatureStatus) -> None:
     assert steadiness.load().status is FeatureStatus.UNKNOWN
 
     put(machine, "proc/loadavg", f"{load} 0 0 1/2 3\n")
     assert steadiness.load().status is status
 
 
-def test_control_groups(machine: Path) -> None:
+def test_control_groups_are_present_or_missing(machine: Path) -> None:
     assert steadiness.cgroups().status is FeatureStatus.MISSING
 
     put(machine, "proc/self/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n")
@@ -124,7 +126,7 @@ def test_smt_and_guest(machine: Path) -> None:
 CONFIGURATION = "# CONFIG_NO is not set\nCONFIG_IRQ_TIME_ACCOUNTING=y\nCONFIG_M=m\nCONFIG_HZ=250\n"
 
 
-def test_configuration() -> None:
+def test_kernel_options_are_read_from_the_configuration() -> None:
     assert parse_configuration(CONFIGURATION) == {"CONFIG_IRQ_TIME_ACCOUNTING", "CONFIG_M"}
 
 

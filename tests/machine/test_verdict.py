@@ -34,7 +34,7 @@ def raising(error: Exception) -> FeatureFinding:
         (errno.ENOMEM, FeatureStatus.UNKNOWN),
     ],
 )
-def test_refusals(code: int, status: FeatureStatus) -> None:
+def test_the_errno_decides_between_missing_and_unknown(code: int, status: FeatureStatus) -> None:
     assert raising(OSError(code, os.strerror(code))).status is status
     assert raising(NetlinkError(code, os.strerror(code))).status is status
 

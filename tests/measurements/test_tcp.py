@@ -131,7 +131,9 @@ def test_segments_that_were_merged_on_the_way_are_counted_by_their_bytes() -> No
         ({"congestion_control": "bbr"}, {}, "congestion control"),
     ],
 )
-def test_doubts(sent: dict[str, Any], arrived: dict[str, Any], doubt: str) -> None:
+def test_each_fault_of_tcp_is_a_doubt(
+    sent: dict[str, Any], arrived: dict[str, Any], doubt: str
+) -> None:
     failed = [one for one in measure(SENT | sent, SUNK | arrived).doubts if not one.passed]
     assert [one.name for one in failed] == [doubt]
     assert failed[0].remedy

@@ -39,7 +39,7 @@ def test_the_baseline_counts_although_the_generator_is_its_limit() -> None:
 
 
 @pytest.mark.vpn
-def test_wireguard() -> None:
+def test_the_throughput_of_wireguard_is_found() -> None:
     contestant = vpn("wireguard/go")
     if missing := contestant.missing(HERE):
         pytest.skip(missing[0].remedy)

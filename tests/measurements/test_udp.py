@@ -73,7 +73,7 @@ def test_what_arrived_is_goodput_and_inner_traffic() -> None:
         ({"corrupt": 1}, "payload is intact"),
     ],
 )
-def test_doubts(sunk: dict[str, Any], doubt: str) -> None:
+def test_each_fault_of_udp_is_a_doubt(sunk: dict[str, Any], doubt: str) -> None:
     failed = [one for one in measure(SENT, SUNK | sunk).doubts if not one.passed]
     assert [one.name for one in failed] == [doubt]
     assert failed[0].remedy

@@ -31,7 +31,7 @@ def vpn(name: str) -> Vpn:
         (Offered(20_000, 1.0, 0, scheduled=150_000), True),
     ],
 )
-def test_the_generator(offered: Offered, *, passed: bool) -> None:
+def test_the_generator_is_the_limit_near_its_ceiling(offered: Offered, *, passed: bool) -> None:
     assert generator_is_not_the_limit(vpn("vxlan/plain"), offered, CEILING).passed is passed
 
 

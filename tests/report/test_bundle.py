@@ -24,7 +24,7 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     return calls
 
 
-def test_bundled_once(made: list[str], tmp_path: Path) -> None:
+def test_the_drawing_script_is_bundled_once(made: list[str], tmp_path: Path) -> None:
     first, second = bundle.__wrapped__(), bundle.__wrapped__()
     assert first == second == "(function(){/* libraries */\n})();"
     assert len(made) == 1

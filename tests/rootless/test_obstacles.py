@@ -60,7 +60,7 @@ def test_apparmors_remedy_is_a_profile_for_the_probe_or_the_setting() -> None:
     assert "kernel.apparmor_restrict_unprivileged_userns=0" in remedy
 
 
-def test_privilege(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_privilege_is_of_root_of_namespaces_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert privilege.privilege() is Privilege.NONE
     monkeypatch.setattr("os.geteuid", lambda: 0)

@@ -73,7 +73,9 @@ def test_a_sides_own_filters_override() -> None:
         (f"{WG} no different from {OVPN}", Relation.SAME, 1.0, 0.0),
     ],
 )
-def test_relations(text: str, relation: Relation, factor: float, share: float) -> None:
+def test_relations_are_parsed_and_printed_alike(
+    text: str, relation: Relation, factor: float, share: float
+) -> None:
     found = one(text)
     assert found == ClaimComparison(side(WG), relation, side(OVPN), factor=factor, share=share)
     assert one(str(found)) == found
@@ -84,7 +86,7 @@ def test_a_difference_has_the_unit_of_the_metric() -> None:
     assert one(f"{WG} < {OVPN} by 0.5 Gbit/s").by == Quantity(5e8, "0.5 Gbit/s")
 
 
-def test_quantities() -> None:
+def test_quantities_are_read_with_their_units() -> None:
     assert one(f"{WG} > 300Mbit/s").right == Quantity(3e8, "300 Mbit/s")
     assert one(f"10 kbit/s < {WG}").left == Quantity(1e4, "10 kbit/s")
     (loss,) = read(f"udp.loss_ratio: {WG} < 5%").comparisons

@@ -36,7 +36,7 @@ def test_nothing_is_clean() -> None:
     assert one_way("") == CLEAN.a_to_b
 
 
-def test_all_keys() -> None:
+def test_all_keys_of_an_impairment_are_read() -> None:
     text = (
         'loss = "1%"\ndelay = "50ms"\njitter = "5ms"\n'
         'reorder = "2%"\nduplicate = "3%"\ncorrupt = "0.1%"\n'
@@ -57,7 +57,7 @@ def test_a_key_goes_before_the_preset() -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_every_preset(name: str) -> None:
+def test_every_preset_sets_its_impairment(name: str) -> None:
     study = parse(HEAD + f'preset = "{name}"\n')
     assert study.lab_spec("x", [(0,)]).link.impairment == PRESETS[name].impairment
 

@@ -70,7 +70,7 @@ def test_the_gateway_of_a_star_has_cores_of_its_own() -> None:
         star("cores = 5")
 
 
-def test_cpus() -> None:
+def test_cores_and_cpus_assign_cpus_to_nodes() -> None:
     assert spec("cores = 1").cpus == {"a": (0,), "b": (1,)}
     assert spec("cpus = { a = [3] }").cpus == {"a": (3,)}
     assert spec('cpus = "shared"').cpus is None
@@ -78,7 +78,7 @@ def test_cpus() -> None:
     assert spec("xps = true").link.queues == 4
 
 
-def test_too_few() -> None:
+def test_more_cpus_than_the_machine_has_are_refused() -> None:
     with pytest.raises(NotPossible, match="2 nodes with 3 CPUs each need 6"):
         spec("cores = 3")
     with pytest.raises(NotPossible, match="node b has 2"):

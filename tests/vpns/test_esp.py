@@ -24,7 +24,7 @@ SHAPES = [esp.CBC_SHA256, esp.GCM, esp.CHACHA20_POLY1305, esp.NULL_SHA256]
         (esp.NULL_SHA256, False, 64, 112),
     ],
 )
-def test_lengths(shape: esp.EspShape, in_udp: bool, inner: int, outer: int) -> None:
+def test_esp_lengths_are_exact(shape: esp.EspShape, in_udp: bool, inner: int, outer: int) -> None:
     assert esp.esp_length(shape, inner, in_udp=in_udp, transport=False) == outer
 
 

@@ -114,7 +114,7 @@ def test_a_trial_counts_and_its_path_is_direct(word: str) -> None:
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_members_converge(word: str) -> None:
+def test_managed_members_converge(word: str) -> None:
     finding = measure(of(word), Convergence(), {}, LabSpec(topology=mesh(4)))
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert (value(finding, "pairs"), value(finding, "direct_pairs")) == (6, 6)

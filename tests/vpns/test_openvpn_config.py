@@ -37,7 +37,7 @@ def options(text: str) -> dict[str, list[str]]:
 
 
 @given(TUNNELS)
-def test_certificates(tunnel: Tunnel) -> None:
+def test_both_ends_have_the_same_tls_settings(tunnel: Tunnel) -> None:
     server = options(config.server_config(tunnel, FILES, Path("/n/clients"), SOCKET))
     client = options(config.client_config(tunnel, FILES, "b", SOCKET))
     for side in (server, client):
@@ -70,7 +70,7 @@ def test_two_groups_or_one_without_tls_are_refused(chosen: tuple[str, ...]) -> N
 
 
 @given(TUNNELS)
-def test_static_key(tunnel: Tunnel) -> None:
+def test_both_ends_have_the_static_key_in_opposite_directions(tunnel: Tunnel) -> None:
     server = options(config.static_server_config(tunnel, Path("/n/static.key"), SOCKET))
     client = options(config.static_client_config(tunnel, Path("/n/static.key"), SOCKET))
     assert server["secret"][0] == client["secret"][0] == '"/n/static.key"'
@@ -88,7 +88,9 @@ def test_static_key(tunnel: Tunnel) -> None:
     ("transport", "server", "client"),
     [(Transport.UDP, "udp4", "udp4"), (Transport.TCP, "tcp4-server", "tcp4-client")],
 )
-def test_transport(transport: Transport, server: str, client: str) -> None:
+def test_the_transport_is_configured_at_both_ends(
+    transport: Transport, server: str, client: str
+) -> None:
     tunnel = Tunnel(Cipher.AES_256_CBC, transport, Dialect((2, 6)), ENDS)
     key = Path("/n/static.key")
     assert options(config.static_server_config(tunnel, key, SOCKET))["proto"] == [server]

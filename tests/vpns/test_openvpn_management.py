@@ -92,7 +92,7 @@ def test_answers_to_commands_are_kept(tmp_path: Path) -> None:
         assert client.answers == ["SUCCESS: common name 'a' found", "ERROR: no"]
 
 
-def test_nobody_there(tmp_path: Path) -> None:
+def test_a_missing_management_socket_is_an_error(tmp_path: Path) -> None:
     with Management(DIALS, tmp_path / "s") as client, pytest.raises(OSError, match="No such file"):
         client.watch(0)
 
@@ -106,7 +106,7 @@ def test_the_program_goes_away(tmp_path: Path) -> None:
 
 
 @given(st.integers(0, 2**40), st.sampled_from(["WAIT", "CONNECTED"]), st.sampled_from(["", "x"]))
-def test_state_lines(time_s: int, name: str, detail: str) -> None:
+def test_state_lines_are_parsed(time_s: int, name: str, detail: str) -> None:
     assert parse_state(f"{time_s},{name},{detail},1.2.3.4") == ManagementState(name, detail)
 
 

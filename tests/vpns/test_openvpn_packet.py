@@ -31,7 +31,7 @@ def packet(protocol: int, payload: bytes, length: int) -> OuterPacket:
         (Framing.AEAD_EPOCH, 64, 120),
     ],
 )
-def test_lengths(framing: Framing, inner: int, outer: int) -> None:
+def test_openvpn_lengths_are_exact(framing: Framing, inner: int, outer: int) -> None:
     assert udp_length(framing, inner) == outer
 
 

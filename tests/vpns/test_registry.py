@@ -118,7 +118,9 @@ def test_the_baseline_comes_first() -> None:
         ("dummy/slow+tcp+psk", VpnId("dummy", "slow", frozenset({"tcp", "psk"}))),
     ],
 )
-def test_parse(drivers: Registry, text: str, expected: VpnId) -> None:
+def test_an_id_is_parsed_into_vpn_variant_and_options(
+    drivers: Registry, text: str, expected: VpnId
+) -> None:
     assert drivers.parse(text) == expected
 
 

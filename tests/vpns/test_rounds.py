@@ -26,7 +26,9 @@ def found(request: pytest.FixtureRequest) -> Iterator[Found]:
     """What the rounds of the variants that are asked for come to; they have begun."""
     items = [item for item in request.session.items if isinstance(item, pytest.Function)]
     words = [
-        str(item.callspec.params["word"]) for item in items if item.function is test_ten_rounds
+        str(item.callspec.params["word"])
+        for item in items
+        if item.function is test_ten_rounds_have_no_faults
     ]
     pool = ThreadPoolExecutor(LANES)
     yield {word: pool.submit(faults_of_rounds, word) for word in words if not skip_reason(word)}
@@ -38,7 +40,7 @@ def found(request: pytest.FixtureRequest) -> Iterator[Found]:
 @pytest.mark.long
 @pytest.mark.timeout(3600)  # ZeroTier's rounds take half a minute each
 @pytest.mark.parametrize("word", WORDS)
-def test_ten_rounds(found: Found, word: str) -> None:
+def test_ten_rounds_have_no_faults(found: Found, word: str) -> None:
     if why_not := skip_reason(word):
         pytest.skip(why_not)
     assert found[word].result() == []

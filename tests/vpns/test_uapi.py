@@ -105,7 +105,7 @@ def test_nonsense_is_an_error(dial: uapi.Dial, serve: Serve) -> None:
         uapi.state(dial)
 
 
-def test_nobody_answers(dial: uapi.Dial) -> None:
+def test_a_closed_configuration_socket_is_an_error(dial: uapi.Dial) -> None:
     with pytest.raises(VpnError, match="does not answer"):
         uapi.configure(dial, [])
     with pytest.raises(FileNotFoundError):

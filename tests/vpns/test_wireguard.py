@@ -64,7 +64,7 @@ def pair() -> Iterator[Lab]:
     ("inner", "outer"),
     [(28, 92), (64, 124), (65, 140), (512, 572), (1024, 1084), (1408, 1468), (1409, 1480)],
 )
-def test_outer_length(inner: int, outer: int) -> None:
+def test_outer_lengths_are_exact(inner: int, outer: int) -> None:
     assert planned("wireguard/go").outer_length(inner) == outer
 
 
@@ -82,7 +82,7 @@ def packet(payload: bytes) -> OuterPacket:
 
 
 @pytest.mark.parametrize(("kind", "expected"), [(1, True), (2, True), (3, True), (4, False)])
-def test_handshake_messages(kind: int, expected: bool) -> None:
+def test_handshake_messages_are_recognised(kind: int, expected: bool) -> None:
     assert driver().is_handshake(packet(bytes([kind, 0, 0, 0]) + b"x" * 60)) is expected
 
 

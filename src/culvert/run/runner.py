@@ -9,7 +9,6 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
-from math import inf
 from types import MappingProxyType
 from typing import Any
 
@@ -35,6 +34,7 @@ from culvert.run.outlook.expected import (
     verification_of,
     verifications,
 )
+from culvert.run.outlook.remaining import Remaining
 from culvert.run.output.progress import Progress, ProgressStep
 from culvert.run.output.tally import Tally, notes_on
 from culvert.run.pods import stage as pods
@@ -92,9 +92,9 @@ class Runner:
             return spec.path_link(spec.topology.paths[0])
 
         self._underlays = Underlays(link_of, journal, real=real_links)
-        self._verifications = verifications(plan, link_of)
         self._stopwatch = Stopwatch()
-        self._before_s = expectation(catalogue, learned())
+        before_s = expectation(catalogue, learned())
+        self._remaining = Remaining(plan, verifications(plan, link_of), self._stopwatch, before_s)
         self._failures: dict[tuple[str, str], list[str]] = defaultdict(list)
         self._values: dict[str, dict[int, float]] = defaultdict(dict)
         self._unsupported: set[str] = set()
@@ -294,7 +294,8 @@ class Runner:
                 self._tried[key] if key in self._unsupported else self._plan.most_blocks
                 for key in present
             )
-        left_s = self._remaining_s(total, number, elapsed_s)
+        trials = None if total is None else total - number + 1
+        left_s = self._remaining.most_s(trials, elapsed_s, self._unsupported)
         return ProgressStep(
             trial, None if trial.cell in self._plan.absent else number, total, left_s
         )
@@ -310,20 +311,6 @@ class Runner:
         if headline is not None:
             self._values[record.cell_key][record.block] = headline.value
         self._progress.end(step, record, headline)
-
-    def _expected_s(self, cell: Cell) -> float:
-        """The duration of a trial, from this run's own trials if there are any."""
-        known_s = self._stopwatch.median_s(cell)
-        return self._before_s(cell) if known_s is None else known_s
-
-    def _remaining_s(self, total: int | None, number: int, elapsed_s: float) -> float:
-        """The longest expected time from the start of trial ``number`` to the end of the run."""
-        cells = [cell for cell in self._plan.present if cell.key not in self._unsupported]
-        block_s = sum(map(self._expected_s, [*cells, *self._verifications]))
-        mean_s = block_s / max(len(cells), 1)
-        by_trials_s = inf if total is None else (total - number + 1) * (mean_s + self._plan.pause_s)
-        budget_s = inf if self._plan.budget_s is None else self._plan.budget_s
-        return min(by_trials_s, max(budget_s - elapsed_s, 0.0))
 
 
 def block_seed(seed: int, block: int) -> int:

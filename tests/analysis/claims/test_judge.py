@@ -96,7 +96,7 @@ VALUES = {A: series(130), B: series(100), C: series(100.5, seed=1)}
         (f"{A} > {B} and {A} > 120bit/s", Verdict.SUPPORTED),
     ],
 )
-def test_every_relation(test: str, expected: Verdict) -> None:
+def test_each_relation_has_its_verdict(test: str, expected: Verdict) -> None:
     assert verdict(test, VALUES).verdict is expected
 
 

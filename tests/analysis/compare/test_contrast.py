@@ -173,7 +173,7 @@ def test_the_number_of_repetitions_decides() -> None:
         ("nobody_knows", Better.NEITHER),
     ],
 )
-def test_directions(metric: str, direction: Better) -> None:
+def test_each_metric_has_its_better_direction(metric: str, direction: Better) -> None:
     assert better_of(metric) is direction
 
 

@@ -22,13 +22,13 @@ EVERYTHING = [one for samples in SAMPLES.values() for one in samples]
 
 @given(FORMATS, st.binary(max_size=500))
 @settings(max_examples=200)
-def test_any_bytes(form: ForeignFormat, content: bytes) -> None:
+def test_any_bytes_are_read_or_refused(form: ForeignFormat, content: bytes) -> None:
     _read(form, content)
 
 
 @given(st.data(), st.integers(0, 2**64))
 @settings(max_examples=400)
-def test_hurt_files(data: st.DataObject, seed: int) -> None:
+def test_damaged_files_are_read_or_refused(data: st.DataObject, seed: int) -> None:
     form = data.draw(FORMATS)
     sample = data.draw(st.sampled_from(SAMPLES[form]))
     _read(form, hurt(sample, random.Random(seed), EVERYTHING))

@@ -65,7 +65,7 @@ def test_cut_off_files_are_told_with_line_and_exit_code(say: Cli, tmp_path: Path
     assert files == ["run2.csv", "run10.csv"]
 
 
-def test_json(say: Cli, tmp_path: Path) -> None:
+def test_import_reports_runs_and_losses_as_json(say: Cli, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "x.json").write_bytes(IPERF3["udp"])

@@ -59,7 +59,7 @@ def test_what_may_be_negative(tmp_path: Path) -> None:
     assert figures(run)["flent_median@qdisc_stats::drop_next"] == -1.0
 
 
-def test_impossible_values(tmp_path: Path) -> None:
+def test_impossible_values_of_flent_are_invalid(tmp_path: Path) -> None:
     document = json.loads(FLENT)
     document["results"]["TCP download sum"] = [-1.0, 2.0]
     (run,) = read(tmp_path, json.dumps(document)).runs
@@ -68,13 +68,13 @@ def test_impossible_values(tmp_path: Path) -> None:
     assert "negative value" in run.reason
 
 
-def test_no_series(tmp_path: Path) -> None:
+def test_a_flent_file_without_values_is_a_failed_run(tmp_path: Path) -> None:
     document = json.loads(FLENT) | {"results": {}}
     (run,) = read(tmp_path, json.dumps(document)).runs
     assert (run.status, run.reason) == (Status.FAILED, "no series of it has a value")
 
 
-def test_other_json(tmp_path: Path) -> None:
+def test_json_of_another_program_is_no_flent_run(tmp_path: Path) -> None:
     found = read(tmp_path, '{"a": 1}')
     assert (found.runs, len(found.lost)) == ([], 1)
 

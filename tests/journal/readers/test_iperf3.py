@@ -39,7 +39,7 @@ def test_reverse_with_omitted_seconds(tmp_path: Path) -> None:
     assert len(run.series[0].values) == 2  # the omitted second is left out
 
 
-def test_udp(tmp_path: Path) -> None:
+def test_iperf3_udp_has_rate_loss_and_jitter(tmp_path: Path) -> None:
     (run,) = read(tmp_path, IPERF3["udp"]).runs
     assert (run.measurement, run.parameters["payload_bytes"]) == ("udp", 32768)
     assert run.parameters["rate"] == "1Mbit/s"

@@ -106,7 +106,7 @@ def test_json_of_several_calls(tmp_path: Path) -> None:
     }
 
 
-def test_conditions() -> None:
+def test_knb_loss_becomes_a_condition() -> None:
     assert [condition("0", "0"), condition("", ""), condition("0.5", "")] == [
         "clean",
         "",

@@ -25,7 +25,7 @@ def test_the_first_bare_link_is_the_baseline_and_others_are_told_apart() -> None
     assert list(found.values()) == ["none", "none/native-mtu1450", "nativeish", "wg"]
 
 
-def test_another_baseline() -> None:
+def test_another_name_can_be_the_baseline() -> None:
     names = ("11-native-mtu1230", "12-native-mtu1450", "wg")
     for wanted in ("native-mtu1450", "12-native-mtu1450"):
         found = ids(*names, baseline=wanted)
@@ -56,7 +56,7 @@ def test_ids_of_the_user() -> None:
         (("",), ""),
     ],
 )
-def test_wrong_use(vpn: tuple[str, ...], baseline: str) -> None:
+def test_contradictory_names_are_refused(vpn: tuple[str, ...], baseline: str) -> None:
     with pytest.raises(UsageError):
         ids("a", "b", vpn=vpn, baseline=baseline)
 

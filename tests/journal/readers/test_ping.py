@@ -32,7 +32,7 @@ def test_iputils_with_times_duplicates_and_loss(tmp_path: Path) -> None:
     assert decode(run.histograms[0].hdr_v2).total == 3
 
 
-def test_busybox(tmp_path: Path) -> None:
+def test_busybox_ping_is_read(tmp_path: Path) -> None:
     (run,) = read(tmp_path, PING_BUSYBOX).runs
     assert figures(run)["rtt_mean_us"] == pytest.approx(60)
     assert (run.started_at, run.parameters["packet_size"]) == (None, 84)
@@ -59,7 +59,7 @@ def test_several_runs_in_a_file(tmp_path: Path) -> None:
     assert not found.lost
 
 
-def test_cut_off(tmp_path: Path) -> None:
+def test_truncated_ping_output_has_no_loss_figure(tmp_path: Path) -> None:
     found = read(tmp_path, PING[: PING.index(" ttl=64 time=0.200")])
     (run,) = found.runs
     assert run.status is Status.OK
@@ -94,7 +94,7 @@ def test_a_run_without_answers_fails(tmp_path: Path) -> None:
     assert (run.status, run.reason) == (Status.FAILED, "it has no round trip")
 
 
-def test_other_text(tmp_path: Path) -> None:
+def test_text_of_another_program_is_no_ping_run(tmp_path: Path) -> None:
     found = read(tmp_path, "hello\n\nworld\n")
     assert (found.runs, [lost.line for lost in found.lost]) == ([], [1, 3])
 

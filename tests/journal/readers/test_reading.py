@@ -50,12 +50,12 @@ def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             read_bytes(path)
 
 
-def test_natural_order() -> None:
+def test_names_sort_by_their_numbers() -> None:
     names = ["run10", "run2", "a/run1", "run1", "٣"]
     assert sorted(names, key=natural) == ["a/run1", "run1", "run2", "run10", "٣"]
 
 
-def test_figures() -> None:
+def test_only_finite_numbers_are_figures() -> None:
     assert [figure(value) for value in (1, 1.5, "1", True, None, float("nan"), 10**400)] == [
         1.0,
         1.5,

@@ -66,7 +66,9 @@ def test_a_key_that_is_not_accepted(demo: DemoHosts, inventory: Inventory) -> No
         assert "none of your keys" in refused(inventory).why
 
 
-def test_another_architecture(demo: DemoHosts, inventory: Inventory) -> None:
+def test_a_host_of_another_architecture_names_the_probe_to_build(
+    demo: DemoHosts, inventory: Inventory
+) -> None:
     script = 'case $1 in -m) echo armv7l;; *) exec /usr/bin/uname "$@";; esac'
     with another_sshd(demo, **fake("uname", script)):
         before = remains(demo, "a")

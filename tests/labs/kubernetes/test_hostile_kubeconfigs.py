@@ -69,7 +69,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_text(
+def test_kubeconfigs_of_bad_text_are_refused(
     written: Callable[[Any], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -117,7 +117,9 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_shape(written: Callable[[Any], Path], name: str) -> None:
+def test_kubeconfigs_of_a_wrong_shape_are_refused(
+    written: Callable[[Any], Path], name: str
+) -> None:
     refused(written(SHAPES[name]))
 
 

@@ -140,7 +140,7 @@ STATUSES: dict[str, tuple[bytes, int, str]] = {
 
 
 @pytest.mark.parametrize("name", STATUSES)
-def test_a_status(tmp_path: Path, name: str) -> None:
+def test_a_status_gives_exit_code_and_reason(tmp_path: Path, name: str) -> None:
     sent, code, reason = STATUSES[name]
 
     def talk(made: Any) -> None:

@@ -73,7 +73,9 @@ def test_late_and_lost_frames() -> None:
         ({"late_p99_ns": 26 * MS}, {}, "the sender kept its schedule"),
     ],
 )
-def test_doubts(sent: dict[str, Any], sunk: dict[str, Any], doubt: str) -> None:
+def test_each_fault_of_the_stream_is_a_doubt(
+    sent: dict[str, Any], sunk: dict[str, Any], doubt: str
+) -> None:
     failed = [one for one in measure(SENT | sent, SUNK | sunk).doubts if not one.passed]
     assert [one.name for one in failed] == [doubt]
 

@@ -61,7 +61,7 @@ PAIRS = st.lists(
 ).map(" ".join)
 
 
-def test_iperf2() -> None:
+def test_iperf2_output_is_read() -> None:
     assert iperf2.parse(TCP, IPERF2_TCP) == ToolReport(27717773715, 3469606972)
     told = iperf2.parse(UDP, IPERF2_UDP)
     assert (told.goodput_bps, told.sent_packets, told.lost_packets) == (43771306, 6254, 781)
@@ -77,7 +77,7 @@ def test_iperf2_adds_streams_and_leaves_the_sum_out() -> None:
         iperf2.parse(TWO, IPERF2_UDP)
 
 
-def test_nuttcp() -> None:
+def test_nuttcp_output_is_read() -> None:
     told = nuttcp.parse(TCP, NUTTCP_TCP)
     assert told.goodput_bps == pytest.approx(16153058200)
     assert told.retransmits == 3
@@ -91,7 +91,7 @@ def test_nuttcp_that_failed_is_quoted() -> None:
         nuttcp.parse(TCP, "nuttcp-t: Error: connect: Connection refused\n")
 
 
-def test_iperf3(tmp_path: Path) -> None:
+def test_iperf3_output_is_read(tmp_path: Path) -> None:
     (tmp_path / "told.json").write_text(json.dumps(IPERF3_UDP))
     told = iperf3.parse(UDP, tmp_path / "told.json")
     assert (told.goodput_bps, told.sent_packets, told.lost_packets) == (800000, 125, 25)
@@ -100,7 +100,7 @@ def test_iperf3(tmp_path: Path) -> None:
         iperf3.parse(UDP, tmp_path / "told.json")
 
 
-def test_ping(tmp_path: Path) -> None:
+def test_ping_output_is_read(tmp_path: Path) -> None:
     (tmp_path / "told").write_text(PING)
     told = ping.parse(tmp_path / "told")
     assert (told.sent_packets, told.lost_packets) == (3, 1)

@@ -311,7 +311,7 @@ def test_real_pair_in_one_namespace() -> None:
 
 
 @pytest.mark.parametrize("kind", ["ipip", "gre", "gretap", "vti"])
-def test_real_tunnel(kind: str) -> None:
+def test_a_tunnel_of_the_kernel_is_no_own_interface(kind: str) -> None:
     add = f"ip link add tunnel type {kind} local 10.0.0.1 remote 10.0.0.2"
     argv = ["unshare", "--net", *add.split()]
     if subprocess.run(argv, capture_output=True, check=False, timeout=10).returncode:

@@ -131,7 +131,7 @@ def test_a_step_before_a_trial_is_shown_at_once() -> None:
         assert "starting a cluster" not in shown
 
 
-def test_silence(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_for_json_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     Progress().begin(STEP)
     Progress().end(STEP, hostile(), None)
     assert capsys.readouterr() == ("", "")
@@ -140,7 +140,7 @@ def test_silence(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0, "0:00"), (59.6, "1:00"), (61, "1:01"), (7200, "120:00")]
 )
-def test_clock(seconds: float, text: str) -> None:
+def test_durations_are_shown_as_a_clock(seconds: float, text: str) -> None:
     assert clock(seconds) == text
 
 

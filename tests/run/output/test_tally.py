@@ -99,7 +99,9 @@ def test_vpns_with_a_problem_in_the_same_words_come_together() -> None:
         ({Status.INVALID: 1}, 0, 1),
     ],
 )
-def test_exit_codes(counts: dict[Status, int], lacking: int, code: int) -> None:
+def test_the_statuses_decide_the_exit_code(
+    counts: dict[Status, int], lacking: int, code: int
+) -> None:
     tally = Tally(statuses={**dict.fromkeys(Status, 0), **counts}, lacking=lacking)
     assert tally.exit_code == code
 

@@ -321,7 +321,7 @@ def outer(protocol: int, port: int, payload: bytes) -> OuterPacket:
         (outer(6, 8443, b""), False),
     ],
 )
-def test_handshakes(sent: OuterPacket, *, handshake: bool) -> None:
+def test_handshake_packets_are_recognised(sent: OuterPacket, *, handshake: bool) -> None:
     assert packet.is_handshake(sent, PORTS) is handshake
     assert packet.direct(PORTS, 1280).has(sent)
 

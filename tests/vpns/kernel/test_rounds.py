@@ -18,6 +18,6 @@ WORDS = [word for word in map(str, listed()) if driver(word).data_path is DataPa
 @pytest.mark.vpn
 @pytest.mark.long
 @pytest.mark.parametrize("word", WORDS)
-def test_ten_rounds(word: str) -> None:
+def test_ten_rounds_in_a_guest_have_no_faults(word: str) -> None:
     require(word)
     assert faults_of_rounds(word) == []

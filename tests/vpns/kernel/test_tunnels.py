@@ -149,7 +149,7 @@ def test_an_offload_that_fell_back_to_user_space_does_not_count(
 
 
 @pytest.mark.parametrize("word", CONTRACT)
-def test_the_contract(word: str) -> None:
+def test_the_contract_holds_in_a_guest(word: str) -> None:
     require(word)
 
     def make_lab() -> Lab:

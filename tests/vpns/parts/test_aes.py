@@ -52,7 +52,9 @@ def node_with(files: Mapping[str, str], *, go: bool = False) -> Node:
         ("flags : fpu\n", "driver       : aes-lib\n", False),
     ],
 )
-def test_the_kernel(cpuinfo: str, crypto: str, used: bool | None) -> None:
+def test_the_kernels_use_of_aes_instructions_is_found(
+    cpuinfo: str, crypto: str, used: bool | None
+) -> None:
     node = node_with({"/proc/cpuinfo": cpuinfo, "/proc/crypto": crypto})
     assert kernel_use(node).used is used
 
@@ -67,7 +69,9 @@ def test_the_kernel(cpuinfo: str, crypto: str, used: bool | None) -> None:
         ("7f /usr/lib/libc.so.6", "A=1\0", None),
     ],
 )
-def test_a_process(maps: str, environ: str, used: bool | None) -> None:
+def test_a_processs_use_of_aes_instructions_is_found(
+    maps: str, environ: str, used: bool | None
+) -> None:
     node = node_with({"/proc/cpuinfo": X86, "/proc/7/maps": maps, "/proc/7/environ": environ})
     assert process_use(node, DAEMON).used is used
 
