@@ -58,7 +58,7 @@ class FakeTask:
     answer: Answer
 
     def ready(self, timeout_s: float = 0) -> Answer:
-        return {"event": "ready"}
+        return {"event": "ready", "port": 40001, "certificate": "Q1ZU"}
 
     def port(self, timeout_s: float = 0) -> int:
         return 40001

@@ -3,9 +3,9 @@
 use crate::failure::Failure;
 use crate::requests::Fields;
 use crate::tasks::{
-    accounting, applications, capture, crowd, dns_responder, echo, echo_once, first_answer, https,
-    leaks, noise_floor, read, rtt, tcp_responder, tcp_sink, tcp_source, tcp_transactions, udp_sink,
-    udp_source, watch_gap,
+    accounting, applications, capture, crowd, dns_responder, echo, echo_once, first_answer,
+    http_client, http_server, https, leaks, noise_floor, quic_sink, quic_source, read, rtt,
+    tcp_responder, tcp_sink, tcp_source, tcp_transactions, udp_sink, udp_source, watch_gap,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -42,13 +42,17 @@ pub enum Work {
     Accounting(accounting::Parameters),
     Read(read::Parameters),
     Https(https::Parameters),
+    HttpServer(http_server::Parameters),
+    HttpClient(http_client::Parameters),
+    QuicSink(quic_sink::Parameters),
+    QuicSource(quic_source::Parameters),
     Applications(applications::Parameters),
     DnsResponder(dns_responder::Parameters),
     Leaks(leaks::Parameters),
 }
 
 /// Names of all tasks, as reported by `hello`.
-pub const TASKS: [&str; 22] = [
+pub const TASKS: [&str; 26] = [
     "tcp_sink",
     "tcp_source",
     "tcp_responder",
@@ -68,6 +72,10 @@ pub const TASKS: [&str; 22] = [
     "accounting",
     "read",
     "https",
+    "http_server",
+    "http_client",
+    "quic_sink",
+    "quic_source",
     "applications",
     "dns_responder",
     "leaks",
@@ -117,6 +125,10 @@ fn work(what: &str, fields: Fields) -> Result<Work, Failure> {
         "accounting" => Work::Accounting(parameters(what, fields)?),
         "read" => Work::Read(parameters(what, fields)?),
         "https" => Work::Https(parameters(what, fields)?),
+        "http_server" => Work::HttpServer(parameters(what, fields)?),
+        "http_client" => Work::HttpClient(parameters(what, fields)?),
+        "quic_sink" => Work::QuicSink(parameters(what, fields)?),
+        "quic_source" => Work::QuicSource(parameters(what, fields)?),
         "applications" => Work::Applications(parameters(what, fields)?),
         "dns_responder" => Work::DnsResponder(parameters(what, fields)?),
         "leaks" => Work::Leaks(parameters(what, fields)?),

@@ -59,6 +59,11 @@ impl Stop {
         self.flag.load(Ordering::Relaxed)
     }
 
+    /// A descriptor that can be read from the request on.
+    pub fn event(&self) -> io::Result<OwnedFd> {
+        self.event.as_fd().try_clone_to_owned()
+    }
+
     /// As long as the returned value lives, a request to end wakes calls that block on the socket.
     pub fn interrupts(&self, socket: impl AsFd) -> io::Result<Interrupt<'_>> {
         let copy = socket.as_fd().try_clone_to_owned()?;

@@ -4,9 +4,9 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::protocol::Work;
 use crate::tasks::{
-    accounting, applications, capture, crowd, dns_responder, echo, echo_once, first_answer, https,
-    leaks, noise_floor, read, rtt, tcp_responder, tcp_sink, tcp_source, tcp_transactions, udp_sink,
-    udp_source, watch_gap,
+    accounting, applications, capture, crowd, dns_responder, echo, echo_once, first_answer,
+    http_client, http_server, https, leaks, noise_floor, quic_sink, quic_source, read, rtt,
+    tcp_responder, tcp_sink, tcp_source, tcp_transactions, udp_sink, udp_source, watch_gap,
 };
 use serde_json::Value;
 
@@ -38,6 +38,10 @@ pub fn run(work: Work, context: &Context) -> Result<Value, Failure> {
         Work::DnsResponder(parameters) => value(dns_responder::run(&parameters, context)?),
         Work::Leaks(parameters) => value(leaks::run(&parameters, context)?),
         Work::Https(parameters) => value(https::run(&parameters, context)?),
+        Work::HttpServer(parameters) => value(http_server::run(&parameters, context)?),
+        Work::HttpClient(parameters) => value(http_client::run(&parameters, context)?),
+        Work::QuicSink(parameters) => value(quic_sink::run(&parameters, context)?),
+        Work::QuicSource(parameters) => value(quic_source::run(&parameters, context)?),
     }
 }
 

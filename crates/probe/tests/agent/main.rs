@@ -6,6 +6,7 @@ mod crowd;
 mod echo;
 mod requests;
 mod rtt;
+mod secure;
 mod support;
 mod tcp;
 mod udp;

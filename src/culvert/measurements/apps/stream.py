@@ -51,19 +51,21 @@ class StreamParameters(BaseParameters):
     """Bits of UDP payload per second."""
     frames_per_s: Annotated[int, Field(ge=1, le=240), Label("{} frames/s")] = 60
     """Frames per second."""
-    key_every: Annotated[int, Field(ge=1, le=600), Label("a key frame each {}")] = 120
+    key_every: Annotated[int, Field(ge=1, le=600), Label("a key frame each {}", {120: ""})] = 120
     """Frames from one key frame to the next."""
-    key_factor: Annotated[float, Field(ge=1, le=50), Label("key frames {} times as large")] = 5.0
+    key_factor: Annotated[
+        float, Field(ge=1, le=50), Label("key frames {} times as large", {5: ""})
+    ] = 5
     """Size of a key frame, in mean sizes of the others."""
-    variation: Annotated[Fraction, Field(le=1), Label("sizes vary by {}")] = 0.25
+    variation: Annotated[Fraction, Field(le=1), Label("sizes vary by {}", {"25%": ""})] = 0.25
     """Coefficient of variation of the other frames' sizes (lognormal)."""
     deadline_ns: Annotated[DurationNs, Field(gt=0), Label("deadline {}")] = Field(
         100_000_000, alias="deadline"
     )
     """From a frame's time to its play-out."""
-    pacing: Annotated[Fraction, Label("packets over {} of a frame's time")] = 0.5
+    pacing: Annotated[Fraction, Label("packets over {} of a frame's time", {"50%": ""})] = 0.5
     """Share of a frame's time over which its packets are sent; 0% sends them at once."""
-    packet_size: PacketSize = 1228
+    packet_size: Annotated[PacketSize, Label("{} byte packets", {1228: ""})] = 1228
     """Largest inner IP packet in bytes; 1228 has the 1200 bytes of payload that WebRTC sends."""
     duration_s: Duration = 10.0
     """Duration of the video."""

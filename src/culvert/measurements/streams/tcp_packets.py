@@ -51,6 +51,28 @@ def transaction_traffic(caller: TcpInfo, responder: TcpInfo, connections: int) -
     )
 
 
+def exchange_traffic(near: TcpInfo, far: TcpInfo, connections: int) -> InnerTraffic:
+    """The same of connections whose messages take many segments: acknowledgements may carry SACK
+    blocks, and segments that came out may have been counted as aggregates (see inner_traffic)."""
+    return InnerTraffic(
+        a_to_b_sent=_streamed_by(near, connections),
+        a_to_b_received=_arrived(far, near.snd_mss),
+        b_to_a_sent=_streamed_by(far, connections),
+        b_to_a_received=_arrived(near, far.snd_mss),
+    )
+
+
+def _streamed_by(end: TcpInfo, connections: int) -> Flow:
+    segments = end.segs_out + UNCOUNTED * connections
+    options = SYN_OPTIONS * connections + SACK_BLOCKS * segments
+    return Flow(segments, end.bytes_sent + segments * TCP_HEADERS, option_bytes=options)
+
+
+def _arrived(end: TcpInfo, mss: int) -> Flow:
+    segments = max(end.segs_in, -(-end.bytes_received // max(mss, 1)))
+    return _segments(segments, end.bytes_received)
+
+
 def _sent_by(end: TcpInfo, connections: int) -> Flow:
     segments = end.segs_out + UNCOUNTED * connections
     options = SYN_OPTIONS * connections + SACK_BLOCKS * end.total_retrans

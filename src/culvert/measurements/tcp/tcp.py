@@ -28,7 +28,7 @@ from culvert.measurements.streams.tcp_load import (
     controlled,
 )
 from culvert.metrics import CPU_S_PER_GB, Better, HeadlineColumn, MetricSpec, Weight
-from culvert.probe.results import TcpSourceInterval, TcpSunk
+from culvert.probe.results import StreamSunk, TcpSourceInterval
 from culvert.proof.limits import connection_is_not_the_limit
 from culvert.results import Label, Metric, Series, measured
 from culvert.trial.check import Check
@@ -201,7 +201,7 @@ def _by_instrument(session: Session, parameters: TcpParameters) -> Outcome:
     return outcome
 
 
-def goodput_bps(sunk: TcpSunk, warmup_s: float) -> float:
+def goodput_bps(sunk: StreamSunk, warmup_s: float) -> float:
     """Bit/s that arrived after the warm-up; of the whole time if nothing arrived after it.
 
     Whole intervals only, from the first that begins after the warm-up to the last byte.

@@ -4,6 +4,14 @@ Units are in the names; docs/probe-protocol.md is the reference.
 """
 
 from culvert.probe.results.accounting import Accounted, CpuTimes, DeviceUse, ProcessUse
+from culvert.probe.results.apps import (
+    Datagrams,
+    HttpLoaded,
+    HttpServed,
+    QuicSent,
+    QuicSunk,
+    SecureServer,
+)
 from culvert.probe.results.base import Result, Times, parse
 from culvert.probe.results.capture import Captured, Doubtful, RecordedPacket, TwoWay
 from culvert.probe.results.echo import EchoOnce, EchoResult, FirstAnswer, Floor, RttResult
@@ -16,6 +24,7 @@ from culvert.probe.results.leaks import (
 )
 from culvert.probe.results.tcp import (
     Responded,
+    StreamSunk,
     TcpInfo,
     TcpSource,
     TcpSourceInterval,
@@ -28,6 +37,7 @@ __all__ = [
     "Accounted",
     "Captured",
     "CpuTimes",
+    "Datagrams",
     "DeviceUse",
     "Doubtful",
     "EchoOnce",
@@ -36,14 +46,20 @@ __all__ = [
     "Floor",
     "FlowTallies",
     "FlowTally",
+    "HttpLoaded",
+    "HttpServed",
     "LeakKind",
     "LeakedPacket",
     "Leaks",
     "ProcessUse",
+    "QuicSent",
+    "QuicSunk",
     "RecordedPacket",
     "Responded",
     "Result",
     "RttResult",
+    "SecureServer",
+    "StreamSunk",
     "TcpInfo",
     "TcpSource",
     "TcpSourceInterval",

@@ -69,14 +69,19 @@ class TcpStreamSunk(Result):
     bytes: int
 
 
-class TcpSunk(Result):
-    """Result of ``tcp_sink``."""
+class StreamSunk(Result):
+    """What a sink of streams received, without tokens."""
 
     bytes: int
     first_ns: int | None = None
     last_ns: int | None = None
-    corrupt_samples: int = 0
     intervals: list[BytesInterval] = []
+
+
+class TcpSunk(StreamSunk):
+    """Result of ``tcp_sink``."""
+
+    corrupt_samples: int = 0
     tcp_info: TcpInfo | None = None
     streams: list[TcpStreamSunk] = []
 
