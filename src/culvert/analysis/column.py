@@ -1,10 +1,10 @@
 """A column: one metric in one context, every contestant against every other, tested together.
 
 Card, badge, rank, pair table and ``culvert compare`` all use this decision: whether two differ has
-one answer: Holm's correction of t tests on the logarithms, or on the values if one is not positive.
-In blocks of random order all contestants are fitted together (``statistics.moderated``), and what
-they have in common by correlation widens the errors; else each pair is a contrast of its own that
-allows for correlation (``compare.contrast``).
+one answer: closed tests of studentised ranges (``statistics.ranges``) on the logarithms, or on the
+values if one is not positive. In blocks of random order all contestants are fitted together
+(``statistics.moderated``), and what they have in common by correlation widens the errors; else each
+pair is a contrast of its own that allows for correlation (``compare.contrast``).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from culvert.analysis.compare.contrast import (
 from culvert.analysis.design import Blocking, Design
 from culvert.analysis.line import NO_LINE, Line
 from culvert.analysis.observations import CONTEXT, METRIC
-from culvert.statistics.holm import holm
 from culvert.statistics.moderated import moderated
+from culvert.statistics.ranges import closed, level_of_pair, range_p_values
 from culvert.statistics.ranks import Rank, ranks_of
 from culvert.statistics.serial import FEWEST, shared_inflation
 from culvert.statistics.values import Array
@@ -171,12 +171,11 @@ def column(
         else int(min(known[:, a].sum(), known[:, b].sum()))
         for a, b in sides
     ]
+    p_values, among = _closed(contrasts, sides)
     return Column(
         {
-            pair: _paired(pair, contrast, positive, n, p_value, len(pairs), design)
-            for pair, contrast, n, p_value in zip(
-                pairs, contrasts, many, _holm(contrasts), strict=True
-            )
+            pair: _paired(pair, contrast, positive, n, p_value, among, design)
+            for pair, contrast, n, p_value in zip(pairs, contrasts, many, p_values, strict=True)
         }
     )
 
@@ -210,15 +209,39 @@ def _known(values: Array) -> Array:
     return values[~np.isnan(values)]
 
 
-def _holm(contrasts: Sequence[Contrast | None]) -> list[float]:
-    """Adjusted p values; 1 without a contrast.
+def _closed(
+    contrasts: Sequence[Contrast | None], sides: Sequence[tuple[int, int]]
+) -> tuple[list[float], int]:
+    """Adjusted p values, 1 without a contrast; and among how many contestants.
 
     Where no value ever varies there is one chance for all pairs: that of the same few blocks.
     """
+    p_values = [1.0 if one is None else one.p_two_sided() for one in contrasts]
     known = [one for one in contrasts if one is not None]
-    p_values = [one.p_two_sided() for one in known]
-    adjusted = iter(holm(p_values) if any(one.se for one in known) else p_values)
-    return [1.0 if one is None else next(adjusted) for one in contrasts]
+    tested = {place for side, one in zip(sides, contrasts, strict=True) if one for place in side}
+    k = len(tested)
+    if k < 3 or not any(one.se for one in known):
+        return p_values, max(2, k)
+    place = {index: rank for rank, index in enumerate(sorted(tested))}
+    t = np.array([abs(one.estimate) / one.se if one.se else 0.0 for one in known])
+    ranges = iter(range_p_values(t, np.array([one.df for one in known]), k).T)
+    pairs_in_set = np.arange(3, k + 1) * np.arange(2, k) / 2
+    found = np.zeros((k - 1, k, k))
+    for (a, b), contrast, alone in zip(sides, contrasts, p_values, strict=True):
+        if not {a, b} <= tested:
+            continue
+        as_range: Array | float = alone
+        if contrast is not None:
+            as_range = next(ranges)
+            if not contrast.se:  # no scale to measure a range by: Bonferroni's correction
+                as_range = np.minimum(1.0, alone * pairs_in_set)
+        found[0, place[a], place[b]] = found[0, place[b], place[a]] = alone
+        found[1:, place[a], place[b]] = found[1:, place[b], place[a]] = as_range
+    adjusted = closed(found)
+    return [
+        1.0 if contrast is None else float(adjusted[place[a], place[b]])
+        for (a, b), contrast in zip(sides, contrasts, strict=True)
+    ], k
 
 
 def _paired(
@@ -227,7 +250,7 @@ def _paired(
     logarithmic: bool,
     n: int,
     p_value: float,
-    of_pairs: int,
+    among: int,
     design: Design,
 ) -> Paired:
     looks = design.looks
@@ -240,16 +263,16 @@ def _paired(
         p_value=adjusted,
         possible=contrast is not None and looks.level(n) > 0,
         level=1 - (looks.level(n) or ALPHA),
-        more=0 if adjusted <= ALPHA else _more(contrast, n, of_pairs, design),
+        more=0 if adjusted <= ALPHA else _more(contrast, n, among, design),
     )
 
 
-def _more(contrast: Contrast | None, n: int, of_pairs: int, design: Design) -> int | None:
+def _more(contrast: Contrast | None, n: int, among: int, design: Design) -> int | None:
     """Repetitions that would decide; without an estimate, the least number that could."""
     looks, enough = design.looks, design.fewest
     short = max(0, enough - n)
     if contrast is None:
         return max(1, short)
-    alpha = looks.level(max(n, enough)) / of_pairs / 2
+    alpha = level_of_pair(looks.level(max(n, enough)), among) / 2
     more = more_repetitions(contrast, abs(contrast.estimate), alpha)
     return None if more is None else max(more, short)

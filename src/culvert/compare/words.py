@@ -72,9 +72,9 @@ def method(outcome: CompareOutcome) -> str:
     alpha, share = percent(outcome.alpha), percent(outcome.tolerance)
     if outcome.in_run:
         how = (
-            "block by block, moderated t tests, Holm"
+            "block by block, moderated variances, closed tests of studentised ranges"
             if outcome.paired
-            else "as two series with Holm's correction, because no blocks pair the trials"
+            else "as two series, closed tests of studentised ranges; no blocks pair the trials"
         )
         differs = (
             f"Differs: at most {percent(COLUMN_ALPHA)} false alarms in each column of the report "

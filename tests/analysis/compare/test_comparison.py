@@ -14,7 +14,7 @@ from culvert.analysis.compare.comparison import (
     comparisons_of_runs,
 )
 from culvert.analysis.compare.verdict import TOO_FEW, TOO_FEW_RUNS, Change
-from culvert.analysis.observations import observations
+from culvert.analysis.observations import CONTEXT, METRIC, observations
 from tests.analysis.frames import rows
 
 RNG = np.random.default_rng(7)
@@ -82,6 +82,21 @@ def test_four_blocks_are_too_few() -> None:
     columns = Columns(observations(rows({"a": before, "b": after})))
     (found,) = comparisons_in_run(a, b, columns.of, ("a", "b"))
     assert (found.change, found.why, found.more) == (Change.UNCLEAR, TOO_FEW, 1)
+
+
+def test_of_two_vpns_of_a_run_the_column_states_how_many_more_blocks() -> None:
+    rng = np.random.default_rng(3)
+    series = {name: list(100 * np.exp(0.1 * rng.standard_normal(8))) for name in "abc"}
+    series["b"] = [1.05 * value for value in series["a"][::-1]]
+    observed = observations(rows(series))
+    a, b = (observations(rows({"x": series[name]})) for name in "ab")
+    columns = Columns(observed)
+    (found,) = comparisons_in_run(a, b, columns.of, ("a", "b"))
+    key = observed.select(*CONTEXT, *METRIC).row(0)
+    decided = columns.of(key).between("a", "b")
+    assert decided is not None
+    assert found.change is Change.UNCLEAR
+    assert found.more == decided.more
 
 
 def _runs(mean: float, deviations: Sequence[float]) -> list[pl.DataFrame]:

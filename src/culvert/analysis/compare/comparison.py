@@ -226,8 +226,11 @@ def _judged(pair: _Pair, evidence: AdjustedPValues, share: float, alpha: float) 
     level = decision.level if decision else 0.95
     low, high = contrast.interval(level) if contrast else (None, None)
     more, why = judgement.more, judgement.why
-    if judgement.change is Change.UNCLEAR and decision is not None and not decision.possible:
-        more = decision.more if more is None else max(more, decision.more or 0)
+    if judgement.change is Change.UNCLEAR and decision is not None:
+        if contrast is None or not pair.tolerance(share).holds(contrast.estimate):
+            more = decision.more
+        elif not decision.possible:
+            more = max(more or 0, decision.more or 0)
     if contrast is None and pair.runs is not None:
         why = TOO_FEW_RUNS
     return Comparison(
