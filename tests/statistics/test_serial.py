@@ -64,7 +64,7 @@ def test_the_inflation_of_a_column_is_seldom_below_the_true_one(
     of_mean = (1 + 2 * float(((1 - lags / blocks) * 0.5**lags).sum())) / blocks
     truth = of_mean * (blocks - 1) / (1 - of_mean)
     found = np.array([shared_inflation(one.T) for one in series])
-    assert (found >= truth).mean() >= 0.68
+    assert (found >= truth).mean() >= 0.65
     independent = correlated(0.0, blocks, 400 * contestants, seed=6)
     alone = [shared_inflation(one.T) for one in independent.reshape(400, contestants, blocks)]
     assert min(alone) >= 1.0

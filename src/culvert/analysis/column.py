@@ -29,7 +29,7 @@ from culvert.analysis.observations import CONTEXT, METRIC
 from culvert.statistics.moderated import moderated
 from culvert.statistics.ranges import closed, level_of_pair, range_p_values
 from culvert.statistics.ranks import Rank, ranks_of
-from culvert.statistics.serial import FEWEST, shared_inflation
+from culvert.statistics.serial import FEWEST, RAISED, RAISED_STOPPED, shared_inflation
 from culvert.statistics.values import Array
 
 ALPHA = 0.05
@@ -155,7 +155,8 @@ def column(
     place = {name: index for index, name in enumerate(names)}
     sides = [(place[a], place[b]) for a, b in pairs]
     if design.blocking is Blocking.RANDOM:
-        contrasts = _together(values, sides)
+        raised = RAISED_STOPPED if design.looks.first else RAISED
+        contrasts = _together(values, sides, raised)
     elif design.paired:
         contrasts = [
             paired_contrast(_known(values[:, a] - values[:, b]), cautious=True) for a, b in sides
@@ -180,10 +181,13 @@ def column(
     )
 
 
-def _together(values: Array, sides: Sequence[tuple[int, int]]) -> list[Contrast | None]:
-    """The contrast of each pair of columns of ``values`` (blocks, contestants), by one fit."""
+def _together(
+    values: Array, sides: Sequence[tuple[int, int]], raised: float
+) -> list[Contrast | None]:
+    """The contrast of each pair of columns of ``values`` (blocks, contestants), by one fit;
+    ``raised`` as ``shared_inflation`` takes it."""
     fit = moderated(values)
-    inflation = shared_inflation(fit.values)
+    inflation = shared_inflation(fit.values, raised)
     found: list[Contrast | None] = []
     for a, b in sides:
         differences = _known(fit.values[:, a] - fit.values[:, b])

@@ -112,22 +112,25 @@ def widening(values: Values) -> float:
     return math.sqrt(inflation(sample, 1))
 
 
-RAISED = 0.85
-"""An r that is too small by chance raises false alarms; with this, equals that correlate by 0.5 are
-called different in less than 8 %, at any number of blocks and where a rule ends the run."""
+RAISED = 2.25
+"""An r that is too small by chance raises false alarms, as its variance does; with this, equals that
+correlate by 0.5 are called different in less than 8 %, at any number of blocks and of contestants."""
+
+RAISED_STOPPED = 4.0
+"""The same where a rule can end the run: of several looks one with a small r is enough."""
 
 UNKNOWN = 1.5
 """The inflation with so few blocks that no correlation can be estimated: with it equals that
 correlate by 0.5 are called different in less than 8 % there too."""
 
 
-def shared_inflation(values: Array) -> float:
+def shared_inflation(values: Array, raised: float = RAISED) -> float:
     """By how much correlation inflates the variance of means of differences of columns, at least 1.
 
     ``values`` (n, k): a row a block in the order of time, a column a contestant; NaN where a trial
     is missing. What a block does to all is taken out first. All columns share one estimate r of the
     lag-1 correlation, freed of its bias (1 + 4 r) / n (Kendall, Biometrika 41, 1954) and increased
-    by ``RAISED`` of its standard error 1 / sqrt(n (k - 1)). The variance that correlated values
+    by ``raised`` times its variance 1 / (n (k - 1)). The variance that correlated values
     have about their own mean is too small as well, which is given back. With ``FEWEST`` blocks or
     less r is not known: ``UNKNOWN`` at least.
     """
@@ -145,7 +148,7 @@ def shared_inflation(values: Array) -> float:
         return least
     about = about / np.sqrt((about**2).sum(axis=0))
     raw = float((about[1:] * about[:-1]).sum()) / about.shape[1]
-    error = 1 / math.sqrt(n * max(1, about.shape[1] - 1))
-    r = min(max((n * raw + 1) / (n - 4) + RAISED * error, 0.0), 0.9)
+    variance = 1 / (n * max(1, about.shape[1] - 1))
+    r = min(max((n * raw + 1) / (n - 4) + raised * variance, 0.0), 0.9)
     factor = min((1 + r) / (1 - r), n / 1.5)
     return max(least, float(factor * (1 - 1 / n) / (1 - factor / n)))
