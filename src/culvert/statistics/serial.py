@@ -112,7 +112,7 @@ def widening(values: Values) -> float:
     return math.sqrt(inflation(sample, 1))
 
 
-RAISED = 2.25
+RAISED = 2.5
 """An r that is too small by chance raises false alarms, as its variance does; with this, equals that
 correlate by 0.5 are called different in less than 8 %, at any number of blocks and of contestants."""
 
