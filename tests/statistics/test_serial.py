@@ -68,7 +68,7 @@ def test_the_inflation_of_a_column_is_seldom_below_the_true_one(
     independent = correlated(0.0, blocks, 400 * contestants, seed=6)
     alone = [shared_inflation(one.T) for one in independent.reshape(400, contestants, blocks)]
     assert min(alone) >= 1.0
-    assert np.median(alone) <= 2.05
+    assert np.median(alone) <= 2.2
 
 
 def test_contestants_without_scatter_have_no_inflation() -> None:
