@@ -113,8 +113,9 @@ def widening(values: Values) -> float:
 
 
 RAISED = 2.5
-"""An r that is too small by chance raises false alarms, as its variance does; with this, equals that
-correlate by 0.5 are called different in less than 8 %, at any number of blocks and of contestants."""
+"""An r that is too small by chance raises false alarms, as its variance does; with this, equals
+that correlate by 0.5 are called different in less than 8 %, with any number of blocks and
+contestants."""
 
 RAISED_STOPPED = 4.0
 """The same where a rule can end the run: of several looks one with a small r is enough."""
