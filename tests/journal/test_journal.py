@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sqlite3
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -221,6 +222,23 @@ def test_a_temporary_directory_without_room_is_not_needed(
             Journal.open(tmp_path / "run")
     assert f"{tmp_path / 'full'} or {tmp_path / 'small'}" in error.value.why
     assert "TMPDIR" in error.value.remedy
+
+
+def test_a_temporary_directory_without_inodes_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = tmp_path / "few"
+    few.mkdir()
+    free = list(os.statvfs(few))
+    free[5:8] = 10, 3, 3  # f_files, f_ffree, f_favail
+    full, whole = os.statvfs_result(free), os.statvfs
+    monkeypatch.setenv("TMPDIR", str(few))
+    monkeypatch.setattr(os, "statvfs", lambda place: full if place == str(few) else whole(place))
+    with Journal.create(tmp_path / "run", HEAD) as journal:
+        journal.record(trial(0))
+        with Journal.open(tmp_path / "run") as reader:
+            assert reader.trials().height == 1
+            assert not list(few.iterdir())
 
 
 def test_a_series_has_as_many_times_as_values() -> None:

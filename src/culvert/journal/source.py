@@ -37,6 +37,8 @@ _CLOCK_TICK_NS = 20_000_000
 _MEMORY = "/dev/shm"  # noqa: S108 - a directory of a random name is made in it
 _BESIDE_BYTES = 1 << 20
 """For the index of the log, and a log that grows meanwhile."""
+_FILES = 4
+"""The directory, the copy, its log, and SQLite's index of the log."""
 _MAGIC = b"SQLite format 3\0"
 
 Stamp = tuple[int, int, int]
@@ -116,11 +118,14 @@ def _places() -> list[str]:
 
 
 def _scratch(content_bytes: int) -> Path:
-    """A new directory with room for a copy, and for what SQLite writes beside it."""
+    """A new directory with room for a copy, and for what SQLite writes beside it. A file system
+    may have no more inodes, or none at all (``f_files``)."""
     trouble = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     for place in _places():
         try:
-            if shutil.disk_usage(place).free >= content_bytes + _BESIDE_BYTES:
+            free = os.statvfs(place)
+            room = free.f_bavail * free.f_frsize >= content_bytes + _BESIDE_BYTES
+            if room and (not free.f_files or free.f_favail >= _FILES):
                 return Path(tempfile.mkdtemp(prefix="culvert-journal-", dir=place))
         except OSError as error:  # it is missing, or has no inodes
             trouble = error
