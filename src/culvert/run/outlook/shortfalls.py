@@ -17,7 +17,6 @@ from culvert.study.conditions.processors import node_cpus
 from culvert.study.conditions.topology import topology_of
 from culvert.study.lines import Path, line_numbers, nearest_line
 from culvert.study.study import Study
-from culvert.topology.spec import LabSpec
 from culvert.vpns.registry import of_study
 
 
@@ -51,9 +50,14 @@ def refusals(study: Study, machine: Machine, plan: Plan) -> dict[str, NotPossibl
     """Cells of the plan, by key, whose labs need what the machine does not have. Cells that
     ``[[lacking]]`` makes unsupported are left out."""
     found: dict[str, NotPossible] = {}
+    measurements = installed_measurements()
     for cell in plan.present:
         try:
-            require_machine(of_study(cell.vpn), _lab(study, cell, machine).topology, machine)
+            spec = study.lab_spec(cell.condition, machine.cores)
+            measurement = measurements[cell.measurement]
+            parameters = measurement.Parameters.model_validate_json(cell.parameters)
+            topology = measurement.lab(spec, parameters).topology
+            require_machine(of_study(cell.vpn), topology, machine)
         except NotPossible as error:
             found[cell.key] = error
         except CulvertError:  # its trials report it
@@ -91,15 +95,6 @@ def summed(
         Shortfall(*reason, tuple(dict.fromkeys(one.condition for one in cells)), len(cells))
         for reason, cells in found.items()
     ]
-
-
-def _lab(study: Study, cell: Cell, machine: Machine) -> LabSpec:
-    """That of the cell's condition, as its measurement shapes it."""
-    spec = study.lab_spec(cell.condition, machine.cores)
-    measurement = installed_measurements()[cell.measurement]
-    parameters = measurement.Parameters.model_validate_json(cell.parameters)
-    shaped: LabSpec = measurement.lab(spec, parameters)
-    return shaped
 
 
 def _line(study: Study, name: str, machine: Machine) -> int | None:
