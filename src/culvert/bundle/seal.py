@@ -53,7 +53,6 @@ class Packing(Enum):
 
     @classmethod
     def of_content(cls, path: Path) -> Packing | None:
-        """By the file's first bytes."""
         with open_plain(path) as file:
             begin = file.read(4)
         return next((one for one in cls if begin.startswith(one.magic)), None)

@@ -58,11 +58,9 @@ class ThisMachine(Host):
         return completed
 
     def read(self, path: str) -> bytes:
-        """A file of this machine."""
         return Path(path).read_bytes()
 
     def exists(self, path: str) -> bool:
-        """Whether a path exists on this machine."""
         return Path(path).exists()
 
     def has(self, feature: str) -> bool:

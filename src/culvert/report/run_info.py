@@ -54,7 +54,6 @@ class RunInfo:
 
     @classmethod
     def from_journal(cls, run: Mapping[str, Any]) -> RunInfo:
-        """From what ``Journal.run`` returns."""
         known = {one.name: run[one.name] for one in fields(cls) if run.get(one.name) is not None}
         return cls(**known, stopped=(run.get("ended_why") or "").partition("\n")[0])
 

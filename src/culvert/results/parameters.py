@@ -23,7 +23,6 @@ class Parameters(str):
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Write values as canonical JSON."""
         return cls(canonical_json(values))
 
     @property

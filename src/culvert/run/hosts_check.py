@@ -39,7 +39,6 @@ class Problem:
 
     @classmethod
     def of(cls, error: CulvertError) -> Problem:
-        """The same as an error."""
         return cls(error.what, error.why, error.remedy)
 
 

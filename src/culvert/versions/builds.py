@@ -38,7 +38,6 @@ class Build:
 
     @property
     def table(self) -> BuildTable:
-        """As a study has it."""
         return BuildTable(programs=str(self.programs), commit=self.commit)
 
 

@@ -33,7 +33,6 @@ class Row:
         return not self.missing
 
     def as_json(self) -> dict[str, Any]:
-        """For ``--json``."""
         return {**asdict(self), "ready": self.ready}
 
 

@@ -98,7 +98,6 @@ class Ocserv(TunProgram):
         return IPv4Interface(f"{network[1 if node.name == self.target.name else 2]}/24")
 
     def inner_ipv6(self, node: Node) -> IPv6Interface | None:
-        """The same of IPv6."""
         if not self.lab.spec.members_have_ipv6:
             return None
         number = 1 if node.name == self.target.name else 2

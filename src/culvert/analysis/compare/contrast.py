@@ -80,7 +80,6 @@ class Contrast:
         return min(1.0, self._tail(near) + self._tail(far))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The two-sided interval of that level."""
         from scipy.special import stdtrit  # noqa: PLC0415 - slow to import, seldom needed
 
         half = float(stdtrit(self.df, (1 + level) / 2)) * self.se if self.se else 0.0

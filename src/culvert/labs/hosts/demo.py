@@ -82,7 +82,6 @@ class DemoHosts:
         return self.directory / "ssh_config"
 
     def node(self, name: str) -> NetnsNode:
-        """The namespace of a host."""
         return self._lab.nodes[name]
 
     def open(self) -> None:

@@ -32,7 +32,6 @@ class CableEnd:
 
     @property
     def addresses(self) -> Sequence[Interface]:
-        """Both, where there are two."""
         return (self.address,) if self.ipv6 is None else (self.address, self.ipv6)
 
 

@@ -24,7 +24,6 @@ class Owner:
         return cls(int(pid), int(ticks), boot)
 
     def alive(self) -> bool:
-        """Whether this process still runs."""
         return self == _process(self.pid)
 
     def __str__(self) -> str:

@@ -53,18 +53,15 @@ class LocalProcess(Process):
         return self.returncode() is None
 
     def threads(self) -> int | None:
-        """From /proc, while it runs."""
         try:
             return sum(1 for _ in Path(f"/proc/{self.pid}/task").iterdir())
         except OSError:
             return None
 
     def usage(self) -> Usage | None:
-        """From /proc, while it runs."""
         return usage_of(self.pid) if self.alive() else None
 
     def stopped(self) -> Sequence[int]:
-        """From /proc, while it runs."""
         return stopped(self.pid) if self.alive() else ()
 
     def resumptions(self) -> int:
@@ -75,7 +72,6 @@ class LocalProcess(Process):
         return self._resumptions
 
     def moved_to(self) -> str | None:
-        """From /proc, while it runs."""
         now = cpu_groups(self.pid).items() if self.alive() else ()
         return next((path for name, path in now if path != self._groups.get(name, path)), None)
 

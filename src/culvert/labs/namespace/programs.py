@@ -73,7 +73,6 @@ class Programs:
         env: Mapping[str, str] | None,
         stdin: str | None,
     ) -> Completed:
-        """Run a program until it ends."""
         process = self._start(
             argv,
             name=f"{argv[0]} on node {self._node}",

@@ -20,7 +20,6 @@ class Netns(InNamespaces, OnThisMachine):
 
     @contextmanager
     def open(self, study: Study) -> Iterator[Place]:
-        """Nothing is made before a trial."""
         del study
         from culvert.labs.netns.lab import NetnsLab
         from culvert.runid import new_run_id

@@ -121,7 +121,6 @@ class NetnsLab(Lab):
 
     @property
     def programs(self) -> Sequence[Process]:
-        """That of the wires."""
         process = self._wire_program.process
         return () if process is None else (process,)
 

@@ -196,7 +196,6 @@ class NetnsNode(Node, Enterable, Steerable):
         self.file(path).unlink(missing_ok=True)
 
     def has(self, feature: str) -> bool:
-        """A feature of this machine's kernel."""
         return self._machine.has(feature)
 
     def dial(self, path: str) -> socket.socket:
@@ -243,7 +242,6 @@ class NetnsNode(Node, Enterable, Steerable):
         return links.addresses(self.namespace)
 
     def add_address(self, device: str, address: Interface) -> None:
-        """Add an address to the interface."""
         links.add_address(self.namespace, device, address)
 
     def set_link(self, device: str, *, up: bool | None = None, mtu: int | None = None) -> None:
@@ -283,7 +281,6 @@ class NetnsNode(Node, Enterable, Steerable):
         return self.cpus or tuple(sorted(os.sched_getaffinity(0)))
 
     def steer(self, device: str, requested: Steering) -> None:
-        """See steering.apply."""
         steering.apply(self, device, requested, self.usable_cpus)
         self._steered.append(device)
 

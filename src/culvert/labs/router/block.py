@@ -32,7 +32,6 @@ class Block:
         self._blocks = False
 
     def begin(self) -> None:
-        """Drop from now on."""
         rules = "\n".join(f"    {each} counter name {_COUNTER} drop" for each in self._rules)
         firewall.apply(
             self._router,

@@ -58,7 +58,6 @@ class GuestKernel:
 
     @property
     def program(self) -> Path:
-        """The program to execute."""
         return self.path / PROGRAM
 
 

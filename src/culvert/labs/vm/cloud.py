@@ -27,7 +27,6 @@ class CloudKernel:
 
     @property
     def release(self) -> str:
-        """The release as in uname -r."""
         return self.modules.name
 
     @classmethod

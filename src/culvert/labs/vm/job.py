@@ -36,12 +36,10 @@ class Folder:
 
     @property
     def out(self) -> Path:
-        """The command's standard output."""
         return self.path / "out"
 
     @property
     def err(self) -> Path:
-        """The command's standard error."""
         return self.path / "err"
 
     @property
@@ -51,7 +49,6 @@ class Folder:
 
     @property
     def init(self) -> Path:
-        """The guest's first process."""
         return self.path / "init"
 
     def booted(self) -> bool:

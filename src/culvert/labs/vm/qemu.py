@@ -67,7 +67,6 @@ class _Qemu(Hypervisor):
         ]
 
     def awaited(self, folder: Folder, shares: int) -> Sequence[Path]:
-        """The sockets of the file servers."""
         tags = ["root", "job", *(f"share{number}" for number in range(shares))]
         return [folder.path / f"{tag}.sock" for tag in tags]
 

@@ -41,7 +41,6 @@ class Uml(Hypervisor):
 
     @property
     def kernel(self) -> str:
-        """The kernel's release and source."""
         if self._built is None:
             return str(self._given)
         return f"{self._built.release} ({self._built.source})"

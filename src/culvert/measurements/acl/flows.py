@@ -28,7 +28,6 @@ class Flow:
     port: int | None
 
     def permit(self, session: Session) -> Permit:
-        """The permission of exactly this flow."""
         return Permit(session.path.source, session.path.target, self.protocol, self.port)
 
 
@@ -50,12 +49,10 @@ class Services:
         ]
 
     def stop(self) -> None:
-        """Close them."""
         for _, task in self._listening:
             task.stop()
 
     def of(self, protocol: Protocol) -> Sequence[Flow]:
-        """The flows of one protocol."""
         return [flow for flow in self.flows if flow.protocol is protocol]
 
     def that_pass(self, try_s: float) -> Mapping[Flow, bool]:
@@ -64,7 +61,6 @@ class Services:
         return {flow: self._answered(flow, task, try_s) for flow, task in tried.items()}
 
     def passes(self, flow: Flow, try_s: float) -> bool:
-        """Whether one flow is answered."""
         return self._answered(flow, self._begin(flow, try_s), try_s)
 
     def _begin(self, flow: Flow, try_s: float) -> Task:

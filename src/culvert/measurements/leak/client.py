@@ -75,7 +75,6 @@ class Services:
             }
 
     def stop(self) -> None:
-        """End them."""
         for task in self.tasks.values():
             with suppress(ProbeError):  # it has ended by itself
                 task.stop()
@@ -120,7 +119,6 @@ class Applications:
         return {tally.name: tally for tally in found.flows}
 
     def close(self) -> None:
-        """End what answers them."""
         for service in self._services:
             service.stop()
 

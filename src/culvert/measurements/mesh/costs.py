@@ -40,12 +40,10 @@ class Costs:
 
     @property
     def sent_by_members(self) -> int:
-        """Packets."""
         return sum(cost.sent_packets for cost in self.members)
 
     @property
     def received_by_servers(self) -> int:
-        """Packets."""
         return sum(cost.received_packets for cost in self.servers)
 
 

@@ -36,7 +36,6 @@ class NoiseFloor:
         return measured(FLOOR_METRICS, values)
 
     def histograms(self) -> list[Histogram]:
-        """All round trips."""
         if self.found.histogram is None:
             return []
         return [Histogram("noise_floor_ns", "ns", self.found.histogram)]

@@ -114,7 +114,6 @@ class TcpLoad:
         self._source.ready()
 
     def finish(self) -> Loaded:
-        """Wait until the connections end."""
         sent = parse(TcpSource, self._source.result(self._duration_s + SLACK_S))
         return Loaded(self._upward, sent, parse(TcpSunk, self._sink.result(SLACK_S)))
 

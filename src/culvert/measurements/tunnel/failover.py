@@ -208,7 +208,6 @@ class _Switch:
             time.sleep(LOOK_EVERY_S)  # a report is not signalled
 
     def add_to(self, outcome: Outcome) -> None:
-        """Its figures and checks."""
         lost = max(map(lost_packets, self.trials))
         prefix = f"to_{self._to}"
         values = {

@@ -94,7 +94,6 @@ class Initiation(Measurement[InitiationParameters]):
         return parameters.cycles * (STARTS[parameters.start].expected_s + parameters.pause_s)
 
     def run(self, session: Session, parameters: InitiationParameters) -> Outcome:
-        """Bring the tunnel up ``cycles`` times."""
         if session.vpn.no_initiation:
             raise NotPossible(session.vpn.id, session.vpn.no_initiation, "leave initiation out")
         start = STARTS[parameters.start]()

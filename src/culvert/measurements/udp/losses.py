@@ -50,7 +50,6 @@ class Losses:
         return self.qdisc + self.interface + self.tunnel + self.unattributed
 
     def metrics(self) -> list[Metric]:
-        """One metric for each place."""
         values = {
             "lost_in_socket": self.socket,
             "lost_in_qdisc": self.qdisc,

@@ -44,7 +44,6 @@ class SearchTrial:
 
     @property
     def lost(self) -> int:
-        """Offered and not received."""
         return max(self.offered - self.received, 0)
 
     @property

@@ -162,13 +162,11 @@ class _Streams:
         self._echoes: list[RttUnderUdp] = []
 
     def send(self, stream: UdpStream) -> UdpTrial:
-        """One stream."""
         trial = udp_trial(self._session, stream, self._quiet_ms)
         self.all_trials.append(trial)
         return trial
 
     def measure(self, rate_pps: float, duration_s: float) -> SearchTrial:
-        """One trial of the search."""
         trial = self.send(replace(self.unpaced, rate_pps=rate_pps, duration_s=duration_s))
         return SearchTrial(
             rate_pps=rate_pps,

@@ -149,7 +149,6 @@ class Udp(Measurement[UdpParameters]):
         return parameters.duration_s
 
     def run(self, session: Session, parameters: UdpParameters) -> Outcome:
-        """Send for the requested time."""
         if parameters.instrument is not Instrument.PROBE:
             return _by_instrument(session, parameters)
         stream = _stream(session, parameters)

@@ -63,7 +63,6 @@ class RealLink:
         return judge_real_link(self._names, session.link, self.found, impaired=session.lab.impairs)
 
     def metrics(self) -> list[Metric]:
-        """Requested and found values."""
         link, found = self._session.link, self.found
         ways = (
             (self._names[0], link.impairment.a_to_b, found.there),

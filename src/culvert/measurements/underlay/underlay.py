@@ -51,7 +51,6 @@ class Underlay(Measurement[UnderlayParameters]):
         return 2 * (parameters.duration_s + RATE_S)
 
     def run(self, session: Session, parameters: UnderlayParameters) -> Outcome:
-        """Both directions, one after the other."""
         if session.lab.real_links:
             return _as_it_is(session, parameters)
         impairment = session.link.impairment

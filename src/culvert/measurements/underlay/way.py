@@ -133,7 +133,6 @@ class Way:
         )
 
     def metrics(self) -> list[Metric]:
-        """Requested and delivered values."""
         found = self._delivered
         values = {
             "asked_loss_ratio": requested_loss(self._one_way),

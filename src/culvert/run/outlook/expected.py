@@ -77,7 +77,6 @@ class Stopwatch:
         self._overhead: dict[str, list[float]] = defaultdict(list)
 
     def note(self, cell: Cell, duration_s: float, measuring_s: float) -> None:
-        """Add the times of a trial."""
         self._whole[_key(cell)].append(duration_s)
         self._overhead[cell.vpn].append(duration_s - measuring_s)
 

@@ -42,7 +42,6 @@ class Shortfall:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """For ``--json``."""
         return asdict(self)
 
 

@@ -68,7 +68,6 @@ class Lines(Progress):
         self._labels = labels
 
     def note(self, text: str) -> None:
-        """A line at once."""
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def end(self, step: ProgressStep, record: TrialRecord, headline: Metric | None) -> None:

@@ -26,7 +26,6 @@ class TrialProblem:
     cause: str = ""
 
     def as_json(self, trials: int) -> dict[str, Any]:
-        """For ``--json``."""
         shown = {key: value for key, value in asdict(self).items() if key != "cause"}
         return {**shown, "trials": trials}
 
@@ -52,7 +51,6 @@ class Tally:
     """Requirements of the plan that were not met, one line each."""
 
     def add(self, record: TrialRecord, *, lacking: bool = False) -> None:
-        """Count a trial."""
         self.statuses[record.status] += 1
         self.lacking += lacking
         self.measuring_s += record.measuring_s

@@ -42,7 +42,6 @@ class Earlier:
 
     @property
     def metrics(self) -> list[Metric]:
-        """The figures of all parts."""
         return [metric for part in self.parts for metric in part.metrics]
 
     def has(self, path: Path) -> bool:

@@ -71,7 +71,6 @@ class Stage(ABC):
         """A new one."""
 
     def version(self, vpn: Vpn, lab: Lab) -> str:
-        """Of the VPN's programs, each once."""
         return "; ".join(dict.fromkeys(at_once(vpn.version, lab.hosts)))
 
     def facts(self, vpn: Vpn, lab: Lab) -> Mapping[str, str]:

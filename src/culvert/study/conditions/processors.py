@@ -100,7 +100,6 @@ class ProcessorKeys(Table):
 
     @property
     def steering(self) -> Steering:
-        """Packet steering: RPS, RFS and XPS."""
         return Steering(self.rps, self.rfs, self.xps)
 
     @property

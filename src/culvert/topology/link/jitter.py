@@ -44,7 +44,6 @@ class Jitter:
 
     @property
     def longest_ns(self) -> int:
-        """The greatest value for a packet."""
         match self.distribution:
             case JitterShape.UNIFORM:
                 return self.spread_ns

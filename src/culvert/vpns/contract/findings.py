@@ -28,11 +28,9 @@ class Findings:
         self.not_offered: dict[Rule, str] = {}
 
     def report(self) -> Report:
-        """All of it."""
         return Report(self.violations, self.looked_at, self.not_offered)
 
     def broken(self, *rules: Rule) -> bool:
-        """Whether one of the rules is."""
         return any(violation.rule in rules for violation in self.violations)
 
     def breaks(self, rule: Rule, detail: str, *, place: str = "") -> None:

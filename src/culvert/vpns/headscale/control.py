@@ -79,7 +79,6 @@ class Control:
 
     @property
     def arguments(self) -> Sequence[str]:
-        """For the foreground."""
         return ("-c", self._config, "serve")
 
     def ready(self, process: Process) -> bool:

@@ -140,7 +140,6 @@ class Headscale(AssigningMeshVpn):
     # -- what the proof needs ----------------------------------------------------------------------
 
     def determine_route(self, path: Path) -> Route:
-        """The source's."""
         return self.route_to(*self.lab.ends(path))
 
     def route_to(self, node: Node, peer: Node) -> Route:

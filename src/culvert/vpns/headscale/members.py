@@ -60,7 +60,6 @@ class Member:
 
     @property
     def running(self) -> Sequence[Process]:
-        """Its process, if it runs."""
         return self.vpn.processes[self.node.name]
 
     @property

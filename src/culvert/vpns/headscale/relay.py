@@ -65,7 +65,6 @@ class Relay:
         return words
 
     def ready(self, process: Process) -> bool:
-        """Whether it listens."""
         return listens(self.node, process.pid, self.ports.relay)
 
     def map(self, *, measured: bool) -> str:

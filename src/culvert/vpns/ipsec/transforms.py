@@ -47,12 +47,10 @@ class Transform:
 
     @property
     def encrypts(self) -> bool:
-        """Whether it has a cipher."""
         return self.kind is not DataCipher.NONE
 
     @property
     def protocol(self) -> int:
-        """ESP or AH."""
         return esp.AH if self.shape is None else esp.ESP
 
 

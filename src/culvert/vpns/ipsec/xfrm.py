@@ -164,7 +164,6 @@ class Xfrm(TunnelVpn):
 
     @property
     def data_path(self) -> DataPath:
-        """The kernel's: there is no other."""
         return DataPath.KERNEL
 
     def determine_data_path(self, node: Node) -> DataPath:

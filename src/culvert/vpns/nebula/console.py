@@ -82,7 +82,6 @@ class Console:
         return self._read_reply().removeprefix(request).strip()
 
     def close(self) -> None:
-        """End the session."""
         self._process.stop(grace_s=0)
 
     def _receive(self) -> None:

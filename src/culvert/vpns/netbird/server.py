@@ -121,11 +121,9 @@ class Account:
         return found
 
     def make(self, what: str, body: Mapping[str, object]) -> Any:
-        """Create one of a kind."""
         return request(self.server, f"{self.url}/api/{what}", body, self._headers)
 
     def put(self, what: str, body: Mapping[str, object]) -> None:
-        """Replace one."""
         request(self.server, f"{self.url}/api/{what}", body, self._headers, method="PUT")
 
     @property

@@ -114,7 +114,6 @@ class WireGuard(Peers):
             self._rosenpass.start(target, target)
 
     def connect(self, source: Node) -> None:
-        """Connect it to the responder."""
         self._connect(source, self.target)
 
     def reach(self, path: Path) -> None:

@@ -101,7 +101,6 @@ class ManagedWireGuard(TunDevice):
 
     @property
     def messages(self) -> tuple[OuterMessage, ...]:
-        """WireGuard's."""
         return packet.messages(self.mtu)
 
     def outer_length(self, inner_length: int) -> int | None:

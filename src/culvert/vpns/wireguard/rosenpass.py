@@ -54,7 +54,6 @@ class Rosenpass:
         return OuterFlow(IPPROTO_UDP, frozenset({PORT}), messages=_MESSAGES)
 
     def missing(self, host: Host) -> list[Missing]:
-        """The program."""
         return [] if host.find(PROGRAM) else [Missing(PROGRAM, _BY_HAND)]
 
     def configure(self, *nodes: Node) -> None:

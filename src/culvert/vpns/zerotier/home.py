@@ -36,7 +36,6 @@ class Home:
 
     @property
     def path(self) -> str:
-        """The directory."""
         return str(self.node.directory / _DIRECTORY)
 
     def write(self, planet: bytes, local_conf: str) -> None:
@@ -72,11 +71,9 @@ class Home:
         return self.node.run(argv, check=False).stdout
 
     def answers(self) -> bool:
-        """Whether the program does."""
         return self.cli("-j", "info").startswith("{")
 
     def state(self) -> status.NodeState:
-        """Of the node."""
         return status.node_state(self.cli("-j", "info"))
 
     def has_joined(self, network: str, address: IPv4Interface) -> bool:

@@ -84,7 +84,6 @@ class Agent(Exchange):
         )
 
     def give_up(self) -> None:
-        """End the session without notice."""
         self._channel.kill()
         self._channel.wait()
 

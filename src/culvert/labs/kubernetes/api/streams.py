@@ -56,7 +56,6 @@ class Streams(WSClient):  # type: ignore[misc]
         return bool(self.subprotocol == V5_CHANNEL_PROTOCOL)
 
     def end_input(self) -> None:
-        """End the standard input."""
         self.close_channel(STDIN_CHANNEL)
 
     def _frames_immediately_available(self) -> bool:

@@ -52,7 +52,6 @@ class Owner:
 
     @property
     def reference(self) -> Manifest:
-        """As other objects name it."""
         return {"apiVersion": "v1", "kind": "ConfigMap", "name": self.name, "uid": self.uid}
 
 

@@ -183,7 +183,6 @@ class PodNode(Node):
         return found
 
     def exists(self, path: str) -> bool:
-        """Whether it is the probe."""
         return path == self._program
 
     def has(self, feature: str) -> bool:

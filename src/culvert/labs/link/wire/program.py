@@ -35,12 +35,10 @@ class WireProgram:
 
     @property
     def pid(self) -> int | None:
-        """The process id while it runs."""
         return self._process.pid if self._process is not None else None
 
     @property
     def process(self) -> LocalProcess | None:
-        """While it runs."""
         return self._process
 
     def start(self) -> None:
