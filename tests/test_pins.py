@@ -7,6 +7,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 MAKEFILE = (ROOT / "Makefile").read_text()
@@ -49,3 +51,16 @@ def test_everything_locked_has_a_checksum() -> None:
     remote = [package for package in LOCKED.values() if "registry" in package["source"]]
     assert len(remote) == len(LOCKED) - 1
     assert all(map(hashed, remote))
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_what_a_wheel_requires_needs_no_compiler(machine: str) -> None:
+    wanted, seen = {"culvert"}, set[str]()
+    while wanted - seen:
+        name = (wanted - seen).pop()
+        seen.add(name)
+        wanted |= {needed["name"] for needed in LOCKED[name].get("dependencies", [])}
+    fits = re.compile(rf"-none-any\.whl$|-manylinux\w*_{machine}[.\w]*\.whl$")
+    assert "numpy" in seen
+    for name in seen - {"culvert"}:
+        assert any(fits.search(wheel["url"]) for wheel in LOCKED[name].get("wheels", [])), name

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from culvert.errors import JournalError
-from culvert.journal.histogram import MOST_BYTES, counts_of
+from culvert.journal.histogram import MOST_BYTES, counts_of, unpacked
+from culvert.journal.histogram import encoded as encoded_here
 from culvert.journal.journal import Journal
 from culvert.journal.repair import repair
 from tests.journal import attacks
@@ -59,6 +60,14 @@ def test_the_counts_are_those_of_another_implementation(
     ours = counts_of(text)
     assert dict(zip(ours.values.tolist(), ours.counts.tolist(), strict=True)) == expected
     assert (np.diff(ours.values) > 0).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 60_000_000_000), max_size=60))
+def test_the_encoding_is_that_of_another_implementation(values: list[int]) -> None:
+    text = encoded_here(values, 60_000_000_000)
+    assert HdrHistogram.decode(text).get_total_count() == len(values)
+    assert unpacked(text) == unpacked(encoded(values))
 
 
 BAD = {

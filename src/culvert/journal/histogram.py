@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,8 +29,13 @@ _HEAD = struct.Struct(">IIIIQQd")
 _PLAIN, _COMPRESSED = 0x1C849303, 0x1C849304
 _WORD_SIZE = 0xF0
 """Bits of a cookie that do not tell the encoding."""
+_WORD = 0x10
+"""Those of numbers in LEB128."""
 _LONGEST = 8
 """Bytes of a number: a count of 2**55 or more is none."""
+
+_DIGITS, _HALF = 3, 10
+"""Of what ``encoded`` writes: 2**10 values in each power of two keep three digits."""
 
 Integers = NDArray[np.int64]
 
@@ -61,6 +67,29 @@ def unpacked(hdr_v2: str, most: int = MOST_BYTES) -> bytes:
     if len(content) > most:
         raise ValueError("it is too large when unpacked")
     return content
+
+
+def encoded(values: Sequence[int], highest: int) -> str:
+    """The compressed encoding, with three digits, of values from 1 to ``highest`` < 2**53."""
+    recorded = np.asarray(values, np.int64)
+    exponents = np.maximum(np.frexp(recorded.astype(np.float64))[1] - _HALF - 1, 0)
+    places, counts = np.unique((exponents << _HALF) + (recorded >> exponents), return_counts=True)
+    gaps = np.diff(places, prepend=-1) - 1
+    numbers = np.stack((-gaps, counts), axis=1).ravel()
+    numbers = numbers[numbers != 0]
+    words = b"".join(map(_leb128, ((numbers << 1) ^ (numbers >> 63)).tolist()))
+    head = _HEAD.pack(_PLAIN | _WORD, len(words), 0, _DIGITS, 1, highest, 1.0)
+    packed = zlib.compress(head + words)
+    return base64.b64encode(_COOKIES.pack(_COMPRESSED | _WORD, len(packed)) + packed).decode()
+
+
+def _leb128(number: int) -> bytes:
+    parts = bytearray()
+    while number > 0x7F:
+        parts.append(number & 0x7F | 0x80)
+        number >>= 7
+    parts.append(number)
+    return bytes(parts)
 
 
 def _inflated(data: bytes, most: int) -> bytes:

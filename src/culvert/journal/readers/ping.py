@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from hdrh.histogram import HdrHistogram
 
+from culvert.journal.histogram import encoded
 from culvert.journal.readers.figures import MOST_S, doubt, figure_in, moment_of
 from culvert.journal.readers.foreign_run import ForeignRun, Found, judged
 from culvert.journal.readers.reading import Text, read_text
@@ -178,7 +178,5 @@ def _times(run: _Run, doubts: list[str]) -> Iterator[Metric]:
 
 
 def _histogram(times_ms: list[float]) -> Histogram:
-    histogram = HdrHistogram(1, round(1e9 * MOST_S), 3)
-    for milliseconds in times_ms:
-        histogram.record_value(max(1, round(1e6 * milliseconds)))
-    return Histogram("rtt_ns", "ns", histogram.encode().decode("ascii"))
+    times_ns = [max(1, round(1e6 * milliseconds)) for milliseconds in times_ms]
+    return Histogram("rtt_ns", "ns", encoded(times_ns, round(1e9 * MOST_S)))
