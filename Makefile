@@ -7,6 +7,8 @@
 # make docs    write the tables of the documentation
 # make site    build the documentation as a site in build/site
 # make dist    source, wheels for amd64 and arm64, bill of materials, in dist/; ARCH=amd64 builds one
+# make deb     the same, and Debian packages of the wheels
+# make image   a container image for this architecture, from its Debian package
 # make fuzz    journals and the parsers of foreign bytes, FUZZ_SECONDS each
 # make soak    trials with random faults, 30 minutes; SOAK_SECONDS=60 is shorter and keeps no figure
 .DEFAULT_GOAL := help
@@ -65,7 +67,7 @@ define guest-kernel
 	  || echo "no guest kernel: the tests in a guest are skipped"
 endef
 
-.PHONY: help setup demo test test-long lint fmt bench docs site dist fuzz soak probe-static clean
+.PHONY: help setup demo test test-long lint fmt bench docs site dist deb image fuzz soak probe-static clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -113,9 +115,13 @@ docs: setup
 site: setup
 	$(BIN)/mkdocs build --strict
 
-dist: setup
+# With uv on PATH.
+dist deb image: setup
+	$(if $(filter image,$@),$(call install-packages,mmdebstrap))
 	$(UV) sync --locked --inexact --no-install-project --group dist
-	$(BIN)/python -m release --out $(or $(DIST),dist) $(if $(ARCH),--only $(ARCH))
+	PATH="$(abspath $(dir $(UV))):$$PATH" $(BIN)/python -m release --out $(or $(DIST),dist) \
+	  $(if $(filter image,$@),--only $(shell dpkg --print-architecture),$(if $(ARCH),--only $(ARCH))) \
+	  $(if $(filter deb image,$@),--$@)
 
 fuzz: setup
 	$(BIN)/python -m tests.journal.readers.fuzz $(or $(FUZZ_SECONDS),300)

@@ -12,6 +12,8 @@ import tempfile
 from pathlib import Path
 
 from release.bill import write_bill
+from release.image import make_image
+from release.package import make_package
 from release.source import Source, git, make_source
 from release.wheels import Platform, library_missing, make_wheel
 
@@ -28,6 +30,8 @@ def main() -> int:
         choices=[one.value.architecture for one in Platform],
         help="Build the wheel of one architecture.",
     )
+    parser.add_argument("--deb", action="store_true", help="Build Debian packages of the wheels.")
+    parser.add_argument("--image", action="store_true", help="Build an image of each package.")
     request = parser.parse_args()
     if git("status", "--porcelain"):
         print("uncommitted changes are not in the release", file=sys.stderr)
@@ -39,22 +43,27 @@ def main() -> int:
         print(source.archive)
         print(write_bill(source, out_dir, epoch_s))
         chosen = [one for one in Platform if request.only in (None, one.value.architecture)]
-        made = [_wheel(one, source, out_dir, Path(folder)) for one in chosen]
+        made = [_made(one, source, Path(folder), request) for one in chosen]
     return 0 if all(made) else 1
 
 
-def _wheel(platform: Platform, source: Source, out_dir: Path, work_dir: Path) -> bool:
-    """Whether it was built and is small enough."""
+def _made(platform: Platform, source: Source, work_dir: Path, request: argparse.Namespace) -> bool:
+    """Whether a wheel was built and is small enough; with it what else was requested."""
     if why := library_missing(platform):
         name, triple = platform.value.architecture, platform.value.triple
         print(f"no wheel for {name}: Rust has no standard library of {triple}: {why}")
         print(f"remedy: rustup target add {triple}")
         return False
-    wheel = make_wheel(platform, source, out_dir, work_dir)
+    wheel = make_wheel(platform, source, request.out, work_dir)
     size = wheel.stat().st_size
     print(f"{wheel} ({size / 1e6:.1f} MB)")
     if size > MOST_BYTES:
         print(f"it is too large: at most {MOST_BYTES / 1e6:g} MB")
+    if request.deb or request.image:
+        package = make_package(platform, wheel, source, work_dir)
+        print(package)
+        if request.image:
+            print(make_image(package, source.version, work_dir))
     return size <= MOST_BYTES
 
 

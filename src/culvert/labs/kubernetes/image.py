@@ -1,7 +1,8 @@
 """OCI images without a container engine: one layer of files, in an archive that every engine loads.
 
 The layout is that of the OCI Image Layout Specification 1.0, as a tar file. Equal files give equal
-bytes. crates/probe/Dockerfile makes the same image of the probe with an engine.
+bytes. crates/probe/Dockerfile makes the same image of the probe with an engine; `make image` makes
+Culvert's own.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ PROBE_IMAGE = f"culvert.local/probe:{__version__}"
 PROBE_PATH = "/culvert-probe"
 NOBODY = 65534
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-_LAYER = "application/vnd.oci.image.layer.v1.tar"
+LAYER = "application/vnd.oci.image.layer.v1.tar"
 _CONFIG = "application/vnd.oci.image.config.v1+json"
 _MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 _INDEX = "application/vnd.oci.image.index.v1+json"
@@ -68,17 +69,24 @@ class Contents:
 
 def contents(image: Image) -> Contents:
     """The image as blobs."""
-    layer = Blob(_LAYER, _tar(image.files, mode=0o755))
+    layer = Blob(LAYER, _tar(image.files, mode=0o755))
+    # The file system of a pod is read-only but for its shared memory.
+    environment = ["PATH=/usr/sbin:/usr/bin:/sbin:/bin:/", "TMPDIR=/dev/shm"]
+    settings = {
+        "Entrypoint": list(image.entrypoint),
+        "Env": environment,
+        "User": f"{NOBODY}:{NOBODY}",
+    }
+    return assembled(layer, layer.digest, settings)
+
+
+def assembled(layer: Blob, unpacked_digest: str, settings: Mapping[str, object]) -> Contents:
+    """The blobs of an image for this machine's architecture; ``settings`` are what it starts."""
     config = {
         "architecture": _architecture(),
         "os": "linux",
-        "config": {
-            "Entrypoint": list(image.entrypoint),
-            # The file system of a pod is read-only but for its shared memory.
-            "Env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin:/", "TMPDIR=/dev/shm"],
-            "User": f"{NOBODY}:{NOBODY}",
-        },
-        "rootfs": {"type": "layers", "diff_ids": [layer.digest]},
+        "config": settings,
+        "rootfs": {"type": "layers", "diff_ids": [unpacked_digest]},
     }
     configured = Blob(_CONFIG, _json(config))
     manifest = {
@@ -92,10 +100,14 @@ def contents(image: Image) -> Contents:
 
 def archive(image: Image) -> bytes:
     """The image as an OCI archive."""
-    made = contents(image)
+    return packed(contents(image), image.name)
+
+
+def packed(made: Contents, name: str) -> bytes:
+    """The blobs as an OCI archive; ``name`` is with its tag."""
     annotations = {
-        "io.containerd.image.name": image.name,
-        "org.opencontainers.image.ref.name": image.name.rpartition(":")[2],
+        "io.containerd.image.name": name,
+        "org.opencontainers.image.ref.name": name.rpartition(":")[2],
     }
     index = {
         "schemaVersion": 2,
