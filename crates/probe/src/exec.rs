@@ -194,11 +194,20 @@ fn own_view(binds: &[Bind], sysfs: bool) -> Result<(), Failure> {
         .map_err(|errno| Failure::new(format!("bind on {}", bind.target.display()), errno))?;
     }
     if sysfs {
-        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-        mount(Some("sysfs"), "/sys", Some("sysfs"), flags, NOTHING)
-            .map_err(|errno| Failure::new("sysfs on /sys", errno))?;
+        own_sysfs().map_err(|errno| Failure::new("sysfs on /sys", errno))?;
     }
     Ok(())
+}
+
+fn own_sysfs() -> nix::Result<()> {
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    let mounted = |flags| mount(Some("sysfs"), "/sys", Some("sysfs"), flags, NOTHING);
+    match mounted(flags) {
+        // In a container /sys is read-only: a user namespace there gets no other
+        // (mnt_already_visible() in fs/namespace.c).
+        Err(Errno::EPERM) => mounted(flags | MsFlags::MS_RDONLY),
+        result => result,
+    }
 }
 
 fn open_source(bind: &Bind) -> Result<OwnedFd, Failure> {

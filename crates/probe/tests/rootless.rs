@@ -49,6 +49,16 @@ fn it_is_root_of_a_process_tree_of_its_own() {
 }
 
 #[test]
+fn a_node_has_a_sysfs_where_that_of_outside_is_read_only() {
+    let script = format!(
+        "mount -o remount,bind,ro /sys && exec {PROBE} rootless -- \
+         {PROBE} exec --own-network --sysfs -- ls /sys/class/net"
+    );
+    let Some(done) = run(&script) else { return };
+    assert_eq!(String::from_utf8(done.stdout).unwrap().trim(), "lo");
+}
+
+#[test]
 fn what_nobody_waits_for_is_reaped() {
     let Some(done) = run("(sleep 0.05 &) ; sleep 0.3; ls /proc | grep -c '^[0-9]'") else {
         return;
