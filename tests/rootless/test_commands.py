@@ -15,7 +15,7 @@ import pytest
 from culvert.journal.journal import Journal
 from culvert.labs.namespace import cleanup
 from culvert.labs.vm.build import built
-from culvert.machine import cgroup
+from culvert.machine import cgroup, rootless
 from culvert.vpns.wireguard.device import CAPABILITIES
 from culvert.waiting import wait_until
 from tests.cli import CULVERT, small_study
@@ -91,6 +91,19 @@ def test_a_study_is_measured_and_the_journal_is_the_users(user: User, nothing_le
         rows = journal.rows()
         assert set(rows["status"]) == {"ok"}
     assert user.culvert("report", "results").code == 0
+
+
+def test_root_without_sys_admin_is_an_ordinary_user(tmp_path: Path) -> None:
+    """As in a container that has NET_ADMIN besides the engine's capabilities."""
+    if rootless.refusal() is not None:
+        pytest.skip("no user namespaces here")
+    study = small_study(tmp_path / "small.toml", "none")
+    bounded = ("setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin")
+    words = (*bounded, CULVERT, "run", study, "--out", tmp_path / "results")
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    with Journal.open(tmp_path / "results") as journal:
+        assert "without_root" in journal.run()["environment"]
 
 
 @pytest.mark.vpn

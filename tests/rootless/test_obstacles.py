@@ -10,10 +10,20 @@ import pytest
 from culvert import privilege
 from culvert.labs.namespace.sysctls import highest_group
 from culvert.machine import cgroup, without_root
-from culvert.machine.refusal import APPARMOR, DEBIAN, LIMIT, Obstacle, Refusal, Step, obstacle
+from culvert.machine.refusal import (
+    APPARMOR,
+    DEBIAN,
+    LIMIT,
+    Obstacle,
+    Refusal,
+    Step,
+    missing_options,
+    obstacle,
+)
 from culvert.machine.tree import Tree
 from culvert.privilege import Privilege
 
+STATUS, LABEL, MOUNTS = "/proc/self/status", "/proc/self/attr/current", "/proc/self/mountinfo"
 PROBE = Path("/opt/culvert/bin/culvert-probe")
 
 
@@ -36,7 +46,8 @@ def _machine(root: Path, settings: dict[str, str]) -> Tree:
         ({LIMIT: "100\n"}, Step.NAMESPACES, errno.ENOSPC, Obstacle.LIMIT),
         ({}, Step.USER_NAMESPACE, errno.EINVAL, Obstacle.KERNEL),
         ({}, Step.USER_NAMESPACE, errno.EPERM, Obstacle.OTHER),
-        ({"/.dockerenv": ""}, Step.USER_NAMESPACE, errno.EPERM, Obstacle.CONTAINER),
+        ({"/.dockerenv": ""}, Step.USER_NAMESPACE, errno.EPERM, Obstacle.OTHER),
+        ({STATUS: "Seccomp:\t2\n"}, Step.USER_NAMESPACE, errno.EPERM, Obstacle.CONTAINER),
         ({}, Step.PROC, errno.EPERM, Obstacle.CONTAINER),
     ],
 )
@@ -51,6 +62,30 @@ def test_every_obstacle_has_a_reason_and_a_remedy(what: Obstacle) -> None:
     refusal = Refusal(Step.MAPPING, errno.EPERM, what, PROBE)
     assert refusal.why
     assert refusal.remedy
+
+
+FILTERED = {STATUS: "NoNewPrivs:\t0\nSeccomp:\t2\n"}
+CONFINED = {LABEL: "docker-default (enforce)\n", "/dev/net/tun": ""}
+HIDDEN = {MOUNTS: "22 1 0:5 / /proc rw - proc proc rw\n23 22 0:6 / /proc/kcore rw - tmpfs t rw\n"}
+SHOWN = {MOUNTS: "22 1 0:5 / /proc rw - proc proc rw\n", LABEL: "unconfined\n"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "step", "named"),
+    [
+        (FILTERED | CONFINED | HIDDEN, Step.USER_NAMESPACE, ["seccomp", "apparmor", "systempaths"]),
+        (FILTERED | SHOWN, Step.NAMESPACES, ["seccomp", "/dev/net/tun"]),
+        (FILTERED | HIDDEN, Step.PROC, ["systempaths", "/dev/net/tun"]),
+    ],
+)
+def test_a_container_is_refused_with_the_options_that_it_lacks(
+    tmp_path: Path, settings: dict[str, str], step: Step, named: list[str]
+) -> None:
+    options = missing_options(step, _machine(tmp_path, settings))
+    assert len(options) == len(named)
+    assert all(name in option for name, option in zip(named, options, strict=True))
+    remedy = Refusal(step, errno.EPERM, Obstacle.CONTAINER, PROBE, options).remedy
+    assert all(option in remedy for option in options)
 
 
 def test_apparmors_remedy_is_a_profile_for_the_probe_or_the_setting() -> None:

@@ -46,6 +46,8 @@ class Refusal:
     errno: int
     obstacle: Obstacle
     probe: Path
+    options: tuple[str, ...] = ()
+    """Options of docker and podman that the container was started without."""
 
     @property
     def why(self) -> str:
@@ -81,11 +83,8 @@ class Refusal:
             case Obstacle.KERNEL:
                 return "boot a kernel with CONFIG_USER_NS=y"
             case Obstacle.CONTAINER:
-                return (
-                    "docker run --security-opt seccomp=unconfined --security-opt "
-                    "apparmor=unconfined --security-opt systempaths=unconfined --device "
-                    "/dev/net/tun, or --privileged"
-                )
+                options = " ".join(self.options) or "--security-opt systempaths=unconfined"
+                return f"start the container with {options}; or with --privileged"
             case Obstacle.OTHER:
                 return "find what prevents `unshare --user --map-root-user --mount --pid --fork`"
 
@@ -100,11 +99,28 @@ def obstacle(step: Step, code: int, tree: Tree) -> Obstacle:
         return Obstacle.APPARMOR
     if step is Step.USER_NAMESPACE and code in (errno.EINVAL, errno.ENOSYS):
         return Obstacle.KERNEL
-    if code in (errno.EPERM, errno.EACCES) and (
-        step is Step.PROC or tree.exists("/.dockerenv") or tree.exists("/run/.containerenv")
-    ):
+    if code in (errno.EPERM, errno.EACCES) and (step is Step.PROC or _filtered(tree)):
         return Obstacle.CONTAINER
     return Obstacle.OTHER
+
+
+def missing_options(step: Step, tree: Tree) -> tuple[str, ...]:
+    """Options of docker and podman without which a container refuses this step or a later one."""
+    confined = (tree.text("/proc/self/attr/current") or "").endswith("(enforce)")
+    # The kernel gives no fresh /proc where parts of the container's are hidden.
+    mounts = tree.text("/proc/self/mountinfo") or ""
+    wanted = {
+        "--security-opt seccomp=unconfined": step is not Step.PROC and _filtered(tree),
+        "--security-opt apparmor=unconfined": confined,
+        "--security-opt systempaths=unconfined": " /proc/" in mounts,
+        "--device /dev/net/tun": not tree.exists("/dev/net/tun"),
+    }
+    return tuple(option for option, missing in wanted.items() if missing)
+
+
+def _filtered(tree: Tree) -> bool:
+    """Whether system calls of this process pass through a seccomp filter."""
+    return "Seccomp:\t2" in (tree.text("/proc/self/status") or "")
 
 
 def apparmor_profile(probe: Path) -> str:

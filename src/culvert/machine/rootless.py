@@ -1,5 +1,5 @@
 """A command restarts itself in its own namespaces: root as it is, others as root of a user
-namespace.
+namespace. Root without CAP_SYS_ADMIN, as in a container, is one of the others.
 
 ``culvert-probe rootless`` creates the namespaces and remains the parent: signals, the terminal, the
 standard streams and the exit code pass through it, and all processes inside end with it. The
@@ -20,9 +20,9 @@ from typing import Any
 
 from culvert import tools
 from culvert.errors import NotPossible
-from culvert.machine.refusal import Obstacle, Refusal, Step, obstacle
+from culvert.machine.refusal import Obstacle, Refusal, Step, missing_options, obstacle
 from culvert.machine.tree import Tree
-from culvert.privilege import Privilege, init_outside, is_root, privilege
+from culvert.privilege import init_outside, is_root
 
 TRIAL_DEADLINE_S = 10.0
 NOBODY = 65534
@@ -38,28 +38,27 @@ def enter(*, own_network: bool = False) -> None:
     """
     if init_outside() is not None:
         return
-    if is_root():
-        found = _refusal(KEEP_RIGHTS)
-        if found is not None:
-            raise NotPossible(
-                "a PID namespace for this command",
-                f"{os.strerror(found.errno)}, at the step {found.step} (root needs CAP_SYS_ADMIN)",
-                "run on the host, or give the container --privileged",
-            )
+    if is_root() and _refusal(KEEP_RIGHTS) is None:
         _become(_probe(), KEEP_RIGHTS)
-    found = refusal()
+    found = _refusal()
     if found is not None:
+        remedy = found.remedy
+        if found.obstacle is not Obstacle.CONTAINER:
+            remedy = f"run it with sudo; or, for a run without root: {remedy}"
+        wanted = "CAP_SYS_ADMIN" if is_root() else "root"
         raise NotPossible(
-            "network namespaces",
-            f"they need root, or user namespaces: {found.why}",
-            f"run it with sudo; or, for a run without root: {found.remedy}",
+            "network namespaces", f"they need {wanted}, or user namespaces: {found.why}", remedy
         )
     _become(_probe(), *(["--net"] if own_network else []))
 
 
 def enter_where_possible() -> None:
     """The same; if the machine does not allow it, the command continues unchanged."""
-    if privilege() is Privilege.NONE and tools.find("culvert-probe") and refusal() is None:
+    if init_outside() is not None or not tools.find("culvert-probe"):
+        return
+    if is_root() and _refusal(KEEP_RIGHTS) is None:
+        return
+    if _refusal() is None:
         _become(_probe())
 
 
@@ -133,7 +132,8 @@ def _refusal(*options: str, **as_user: Any) -> Refusal | None:
 def _understood(report: bytes, probe: Path) -> Refusal:
     reported = json.loads(report)
     step, code = Step(reported["step"]), int(reported["errno"])
-    return Refusal(step, code, obstacle(step, code, Tree()), probe)
+    tree = Tree()
+    return Refusal(step, code, obstacle(step, code, tree), probe, missing_options(step, tree))
 
 
 def _become(probe: Path, *options: str) -> None:

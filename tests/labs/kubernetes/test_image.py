@@ -47,6 +47,10 @@ def test_every_blob_is_named_by_its_digest_and_reached_from_the_index() -> None:
     assert config["rootfs"]["diff_ids"] == [manifest["layers"][0]["digest"]]
     assert config["config"]["Entrypoint"] == ["/bin/x"]
     assert config["config"]["User"] == "65534:65534"
+    (docker,) = json.loads(files["manifest.json"])  # of Docker before 25
+    assert docker["RepoTags"] == ["culvert.local/x:1"]
+    assert docker["Config"] == blob_of(manifest["config"])
+    assert docker["Layers"] == [blob_of(manifest["layers"][0])]
 
 
 def blob_of(described: dict[str, str]) -> str:

@@ -53,6 +53,11 @@ class Blob:
         return f"sha256:{hashlib.sha256(self.content).hexdigest()}"
 
     @property
+    def path(self) -> str:
+        """Its place in an archive."""
+        return f"blobs/{self.digest.replace(':', '/')}"
+
+    @property
     def described(self) -> dict[str, object]:
         """A descriptor of it, for another blob."""
         return {"mediaType": self.kind, "digest": self.digest, "size": len(self.content)}
@@ -114,9 +119,14 @@ def packed(made: Contents, name: str) -> bytes:
         "mediaType": _INDEX,
         "manifests": [{**made.manifest.described, "annotations": annotations}],
     }
-    blobs = (made.layer, made.config, made.manifest)
-    files = {f"blobs/{blob.digest.replace(':', '/')}": blob.content for blob in blobs}
-    files |= {"oci-layout": _json({"imageLayoutVersion": "1.0.0"}), "index.json": _json(index)}
+    # What `docker load` reads before version 25.
+    docker = {"Config": made.config.path, "RepoTags": [name], "Layers": [made.layer.path]}
+    files = {blob.path: blob.content for blob in (made.layer, made.config, made.manifest)}
+    files |= {
+        "oci-layout": _json({"imageLayoutVersion": "1.0.0"}),
+        "index.json": _json(index),
+        "manifest.json": _json([docker]),
+    }
     return _tar(files, mode=0o644)
 
 
