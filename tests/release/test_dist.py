@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -51,9 +52,21 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip(f"no standard library for static programs is to be had: {why}")
     out = tmp_path_factory.mktemp("dist")
     run(uv(), *_sync(), cwd=ROOT)
-    run(sys.executable, "-m", "release", "--out", out, "--only", "amd64", cwd=ROOT)
+    release(out)
     (found,) = out.glob("*.whl")
     return found
+
+
+def release(out: Path) -> None:
+    """As `make deb ARCH=amd64` does it."""
+    env = {**os.environ, "PATH": f"{Path(uv()).parent}:{os.environ['PATH']}"}
+    run(
+        sys.executable,
+        *("-m", "release", "--only", "amd64", "--deb", "--out"),
+        out,
+        cwd=ROOT,
+        env=env,
+    )
 
 
 def _sync() -> Sequence[str]:
@@ -78,8 +91,47 @@ def test_it_has_static_programs_roles_studies_and_docs(wheel: Path, tmp_path: Pa
 
 
 def test_a_second_build_has_the_same_bytes(wheel: Path, tmp_path: Path) -> None:
-    run(sys.executable, "-m", "release", "--out", tmp_path, "--only", "amd64", cwd=ROOT)
-    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
+    release(tmp_path)
+    for made in (wheel, package_of(wheel)):
+        assert (tmp_path / made.name).read_bytes() == made.read_bytes()
+
+
+def package_of(wheel: Path) -> Path:
+    (found,) = wheel.parent.glob("culvert_*_amd64.deb")
+    return found
+
+
+@pytest.mark.lab
+def test_the_debian_package_works_and_leaves_nothing(wheel: Path, tmp_path: Path) -> None:
+    """On this machine's files, which an overlay keeps as they are."""
+    python = run("/usr/bin/python3", "-c", "import sys; print(sys.version_info[:2])", cwd=tmp_path)
+    if python.strip() != str(sys.version_info[:2]):
+        pytest.skip(f"Debian's Python is another than that of the package: {python.strip()}")
+    package = shutil.copy(package_of(wheel), tmp_path / "culvert.deb")
+    said = run("unshare", "--mount", "sh", "-ec", INSTALL, "sh", tmp_path, package, cwd=tmp_path)
+    assert said.splitlines()[0] == f"culvert {wheel.name.split('-')[1]}"
+    assert "Usage: culvert run" in said
+    assert said.splitlines()[-1] == "purged"
+
+
+INSTALL = """
+mount -t tmpfs scratch "$1"
+mkdir "$1/upper" "$1/work" "$1/root"
+mount -t overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" root "$1/root"
+mount -t proc proc "$1/root/proc"
+mount --rbind /dev "$1/root/dev"
+cp "$2" "$1/root/culvert.deb"
+cat >"$1/root/try" <<'END'
+set -e
+dpkg --install /culvert.deb >/dev/null
+culvert --version
+culvert run --help
+! culvert doctor --json | grep -q Traceback
+dpkg --purge culvert >/dev/null
+[ ! -e /usr/lib/culvert ] && [ ! -e /usr/bin/culvert ] && echo purged
+END
+chroot "$1/root" sh /try
+"""
 
 
 @pytest.mark.lab
