@@ -188,7 +188,7 @@ def figures(
         found.append(Metric("retransmitted_segments", "segments", again))
     used = gateway_accounted(session, watched)
     bits = 8 * sum(one.sunk.unique_bytes for one in trial.carried)
-    return [*found, *gateway_metrics(session, used, clients, bits)]
+    return [*found, *gateway_metrics(session, used, clients, bits, trial.seconds)]
 
 
 def _seconds(load: Load, trial: CrowdTrial) -> float:

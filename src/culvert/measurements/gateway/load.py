@@ -111,14 +111,14 @@ class GatewayLoadParameters(BaseParameters):
     rate: Annotated[AskedRate | None, RATE] = None
     """Of each client, packets or bits of payload of UDP per second; without it, as fast as
     possible."""
-    on_s: Annotated[DurationS, Field(gt=0), Label("sending for {}", unit="s")] | None = Field(
-        None, alias="on"
-    )
+    on_s: Annotated[
+        Annotated[DurationS, Field(gt=0)] | None, Label("sending for {}", {None: ""}, "s")
+    ] = Field(None, alias="on")
     """Mean of the times in which a client sends, exponentially distributed; with ``off``. The rate
     is the mean over both."""
-    off_s: Annotated[DurationS, Field(gt=0), Label("silent for {}", unit="s")] | None = Field(
-        None, alias="off"
-    )
+    off_s: Annotated[
+        Annotated[DurationS, Field(gt=0)] | None, Label("silent for {}", {None: ""}, "s")
+    ] = Field(None, alias="off")
     """Mean of the times in which it does not."""
     duration_s: Duration = Field(5.0, alias="duration")
     """Measured time."""

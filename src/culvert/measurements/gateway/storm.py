@@ -98,13 +98,13 @@ class StormParameters(BaseParameters):
     ] = Event.START
     """What makes them connect: their start, a restart of the gateway, its link that was cut; or
     they start one after another, and each leaves again."""
-    churn: Annotated[PerSecond, Field(gt=0, le=1000), Label("{} of them")] = 5
+    churn: Annotated[PerSecond, Field(gt=0, le=1000), Label("churn {}")] = 5
     """Clients that come per second, and as many go, for ``event = "churn"``."""
-    stay_s: Annotated[DurationS, Field(gt=0, le=3600), Label("for {} each", unit="s")] = Field(
+    stay_s: Annotated[DurationS, Field(gt=0, le=3600), Label("each for {}", unit="s")] = Field(
         2.0, alias="stay"
     )
     """Time for which each of them is connected, for ``event = "churn"``."""
-    cut_s: Annotated[DurationS, Field(gt=0, le=3600), Label("for {}", unit="s")] = Field(
+    cut_s: Annotated[DurationS, Field(gt=0, le=3600), Label("a cut of {}", unit="s")] = Field(
         20.0, alias="cut"
     )
     """Time without a packet, for ``event = "cut"``."""

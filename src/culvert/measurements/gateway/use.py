@@ -15,9 +15,12 @@ _SOCKSTAT = "/proc/net/sockstat"
 _USED = re.compile(r"sockets: used (\d+)")
 
 
-def gateway_metrics(session: Session, used: Accounted, clients: int, bits: float) -> list[Metric]:
-    """CPU time, memory and context switches of the VPN's processes on the gateway. Without CPU time
-    where the kernel encrypts in softirq: zero would be too low."""
+def gateway_metrics(
+    session: Session, used: Accounted, clients: int, bits: float, seconds: float
+) -> list[Metric]:
+    """CPU time, memory and context switches of the VPN's processes on the gateway, which was loaded
+    for ``seconds`` of the accounted time. Without CPU time where the kernel encrypts in softirq:
+    zero would be too low."""
     processes = [one for one in used.processes if one.label not in EVERYBODY]
     memory = sum(one.vm_hwm_bytes or 0 for one in processes)
     switches = sum((one.voluntary or 0) + (one.involuntary or 0) for one in processes)
@@ -35,7 +38,7 @@ def gateway_metrics(session: Session, used: Accounted, clients: int, bits: float
         cpu_s = sum(one.run_ns or 0 for one in processes) / 1e9
         cpu_s += sum(one.run_ns or 0 for one in threads) / 1e9
         found += [
-            Metric("gateway_cpu_percent", "%", 100 * cpu_s / max(used.seconds, 1e-9)),
+            Metric("gateway_cpu_percent", "%", 100 * cpu_s / max(seconds, 1e-9)),
             Metric("gateway_cpu_s_per_client", "s", cpu_s / clients),
         ]
         if bits:
