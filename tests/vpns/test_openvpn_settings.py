@@ -27,6 +27,15 @@ def test_nothing_is_set_unless_asked() -> None:
     assert Settings.of(["tcp", "psk"]).facts() == {}
 
 
+def test_server_processes_are_no_line_of_a_configuration() -> None:
+    found = Settings.of(["processes-4"])
+    assert (found.processes, found.lines()) == (4, [])
+    assert "server processes" in found.facts()
+    assert refused(["processes-1"], udp=True, offloaded=False) == [
+        ("processes between 2 and 64", "processes-1")
+    ]
+
+
 def test_fragment_brings_mssfix_along() -> None:
     settings = Settings.of(["fragment-1300"])
     assert settings.lines() == ["fragment 1300"]

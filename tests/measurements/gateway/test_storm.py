@@ -35,6 +35,13 @@ def test_a_load_needs_clients_that_are_connected_before() -> None:
         StormParameters.model_validate({"event": "churn", "load": "1Mbit/s"})
 
 
+def test_of_clients_that_come_and_go_one_stays() -> None:
+    assert StormParameters.model_validate({"event": "churn", "clients": 4}).before == 1
+    assert StormParameters.model_validate({"event": "start", "clients": 4}).before == 0
+    with pytest.raises(ValidationError, match="one client stays connected"):
+        StormParameters.model_validate({"event": "churn", "clients": 1})
+
+
 def test_clients_that_come_late_are_not_a_steady_rate() -> None:
     pace = Pace(0.1, 1.0)
     assert kept_pace(Attempts(late_s=0.2), pace).passed

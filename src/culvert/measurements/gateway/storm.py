@@ -131,6 +131,11 @@ class StormParameters(BaseParameters):
             raise PydanticCustomError(
                 "session_storm", "{why}", {"why": why, "remedy": "leave established out"}
             )
+        if self.event is Event.CHURN and self.clients < 2:
+            why = "one client stays connected, so that the tunnel can be proved, and none is left"
+            raise PydanticCustomError(
+                "session_storm", "{why}", {"why": why, "remedy": "write clients = 2 or more"}
+            )
         if self.load is not None and not self.established:
             why = "no client is connected before that could send a load"
             raise PydanticCustomError(
@@ -145,8 +150,9 @@ class StormParameters(BaseParameters):
 
     @property
     def before(self) -> int:
-        """Clients that are connected before."""
-        return round(self.established * self.clients)
+        """Clients that are connected before; of churn at least one, which stays for the proof."""
+        least = 1 if self.event is Event.CHURN else 0
+        return max(round(self.established * self.clients), least)
 
     @property
     def coming_s(self) -> float:

@@ -7,6 +7,7 @@ the kernel is disabled except for the variants dco-..., because it makes a diffe
 from __future__ import annotations
 
 from dataclasses import replace
+from ipaddress import IPv4Network
 
 from culvert.vpns.authoring import (
     LEAVE_OUT,
@@ -32,6 +33,8 @@ from culvert.vpns.openvpn import packet as wire
 from culvert.vpns.openvpn import program as openvpn_program
 from culvert.vpns.openvpn.choice import OPTIONS, RENEG, VARIANTS, Choice
 from culvert.vpns.openvpn.config import DEVICE, KILL_SWITCH, PORT, Transport
+from culvert.vpns.openvpn.files import Seat
+from culvert.vpns.openvpn.settings import PROCESSES
 from culvert.vpns.openvpn.up import Arrival, await_next_second
 from culvert.vpns.parts import kill_switch
 
@@ -56,6 +59,7 @@ class OpenVpn(TunDevice, TunnelVpn):
         self._framing = self.choice.framing
         # The server counts data channels of the kernel of all clients together.
         self.reaches_together = not self.choice.offloaded
+        self._seats: list[Seat] = []
 
     def missing(self, host: Host) -> list[Missing]:
         return list(openvpn_program.missing_parts(host, self.choice))
@@ -70,11 +74,26 @@ class OpenVpn(TunDevice, TunnelVpn):
     def _program(self, host: Host) -> str:
         return openvpn_program.require(self.id, host, self.choice)
 
+    def choose(self, lab: Lab) -> None:
+        """Those of each server process; the first has the client's device too."""
+        super().choose(lab)
+        count = min(self.choice.settings.processes or 1, len(self.sources))
+        self._seats = [Seat(self.device, self.port)]
+        for number in range(1, count):
+            device, port = lab.free_device(f"tun{number}"), lab.free_port(PORT + number)
+            self._seats.append(Seat(device, port))
+        if count > 1 and lab.spec.members_have_ipv6:
+            raise NotPossible(
+                self.id,
+                "several server processes have IPv4 inside only",
+                f"leave +{PROCESSES}-N out in this condition",
+            )
+
     def configure(self) -> None:
         for part in self.missing(self.target):
             raise NotPossible(self.id, f"{part.what} is missing", part.remedy)
         dialect = openvpn_program.dialect(self.target, self._program(self.target))
-        files.write_all(self, self.choice, dialect, self.device, self.port)
+        files.write_all(self, self.choice, dialect, self._seats)
         server = f"ip daddr {underlay_address(self.target)}"
         own = f"{server} {self.choice.transport} dport {self.port}"
         kill_switch.load(self, self.sources, self.device, [own])
@@ -84,12 +103,18 @@ class OpenVpn(TunDevice, TunnelVpn):
         kill_switch.remove(self, lab)
 
     def listen(self, target: Node) -> None:
-        process = self._start(target)
+        """Start its processes. The gateway has its address on each one's device, so a client's
+        route tells which device leads to it."""
         if self.choice.static_key:
-            self._arrival.listens(target, process)
-        else:
+            self._arrival.listens(target, self._start(target))
+            return
+        started = [self._start(target, number) for number in range(len(self._seats))]
+        for number, process in enumerate(started):
             what = f"openvpn on node {target.name} was ready for clients"
-            self._arrival.connected(target, process, what)
+            self._arrival.connected(target, process, what, number=number)
+            for client in self.sources[number :: len(started)] if len(started) > 1 else ():
+                network = IPv4Network(self.inner(client).ip)
+                target.add_route(network, device=self._seats[number].device)
 
     def connect(self, source: Node) -> None:
         """Start the client; up when it reports that it is connected, and in the kernel when both
@@ -122,9 +147,10 @@ class OpenVpn(TunDevice, TunnelVpn):
         if self.choice.static_key and self.processes[server.name]:
             self._stop_processes(server)
             self.listen(server)
-        for process in self.processes[server.name]:
+        number = self.sources.index(node) % len(self._seats)
+        for process in self.processes[server.name][number : number + 1]:
             if not self.choice.static_key and process.alive():
-                self._arrival.forgotten(node, server, process)
+                self._arrival.forgotten(node, server, process, number)
 
     def crash(self, node: Node) -> None:
         """With a static key it waits until a second after the client's start, see leave()."""
@@ -163,11 +189,12 @@ class OpenVpn(TunDevice, TunnelVpn):
         super()._stop_processes(node, grace_s=grace_s)
         if self.choice.offloaded:
             # The kernel keeps the device of a program that was killed.
-            node.del_link(self.device)
+            for device in dict.fromkeys((self.device, *(seat.device for seat in self._seats))):
+                node.del_link(device)
 
-    def _start(self, node: Node) -> Process:
-        argv = [self._program(node), "--config", str(node.directory / files.CONFIG)]
-        return self.start_process(node, argv, "openvpn")
+    def _start(self, node: Node, number: int = 0) -> Process:
+        argv = [self._program(node), "--config", str(node.directory / files.config_of(number))]
+        return self.start_process(node, argv, f"openvpn{number or ''}")
 
     @property
     def _arrival(self) -> Arrival:
@@ -185,9 +212,11 @@ class OpenVpn(TunDevice, TunnelVpn):
 
     @property
     def outer_flow(self) -> OuterFlow | None:
+        ports = frozenset(seat.port for seat in self._seats) or frozenset({self.port})
         if self.choice.transport is Transport.TCP:
-            return OuterFlow(wire.TCP, frozenset({self.port}))
-        return super().outer_flow
+            return OuterFlow(wire.TCP, ports)
+        flow = super().outer_flow
+        return flow and replace(flow, ports=ports)
 
     def outer_length(self, inner_length: int) -> int | None:
         """From the cipher; None over TCP, whose segments differ, and for packets that --fragment

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from culvert.vpns.authoring import Node, TunnelVpn, underlay_address
 from culvert.vpns.openvpn import config
@@ -14,10 +15,24 @@ from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 CONFIG = "openvpn/config"
 
 
-def write_all(vpn: TunnelVpn, choice: Choice, dialect: Dialect, device: str, port: int) -> None:
-    """Of the server, which is the VPN's target, and of its clients."""
+@dataclass(frozen=True)
+class Seat:
+    """The device and the port of a server process."""
 
-    def tunnel(client: Node) -> Tunnel:
+    device: str
+    port: int
+
+
+def config_of(number: int) -> str:
+    """The configuration of a node's process of that number."""
+    return f"{CONFIG}{number or ''}"
+
+
+def write_all(vpn: TunnelVpn, choice: Choice, dialect: Dialect, seats: Sequence[Seat]) -> None:
+    """Of the server's processes, on the VPN's target, and of its clients, which are dealt to them
+    in turn."""
+
+    def tunnel(client: Node, seat: Seat) -> Tunnel:
         return Tunnel(
             choice.cipher,
             choice.transport,
@@ -33,28 +48,39 @@ def write_all(vpn: TunnelVpn, choice: Choice, dialect: Dialect, device: str, por
             renegotiates=choice.renegotiates,
             offloaded=choice.offloaded,
             settings=choice.settings,
-            device=device,
-            port=port,
+            device=seat.device,
+            port=seat.port,
             group=next(iter(choice.groups), None),
             leads=vpn.lab.spec.topology.full_tunnel,
             persists=choice.kill_switch,
             behind=vpn.lab.behind,
         )
 
-    write = _write_static_key if choice.static_key else _write_certificates
-    write(vpn.target, [(client, tunnel(client)) for client in vpn.sources])
+    dealt = [
+        [(client, tunnel(client, seat)) for client in vpn.sources[number :: len(seats)]]
+        for number, seat in enumerate(seats)
+    ]
+    if choice.static_key:
+        _write_static_key(vpn.target, dealt[0])
+    else:
+        _write_certificates(vpn.target, dealt)
 
 
-def _write_certificates(server: Node, clients: Sequence[tuple[Node, Tunnel]]) -> None:
+def _write_certificates(server: Node, dealt: Sequence[Sequence[tuple[Node, Tunnel]]]) -> None:
     authority = Authority(KeyKind.SECP384R1)
     own = _write_credential(server, authority, CertificateUsage.SERVER)
-    for client, tunnel in clients:
-        entry = server.write(f"openvpn/clients/{client.name}", config.client_entry(tunnel))
-        files = _write_credential(client, authority, CertificateUsage.CLIENT)
-        text = config.client_config(tunnel, files, server.name, socket_of(client))
-        client.write(CONFIG, text)
-    text = config.server_config(tunnel, own, entry.parent, socket_of(server))
-    server.write(CONFIG, text)
+    for number, clients in enumerate(dealt):
+        for client, tunnel in clients:
+            entry = server.write(
+                f"openvpn/clients{number or ''}/{client.name}", config.client_entry(tunnel)
+            )
+            files = _write_credential(client, authority, CertificateUsage.CLIENT)
+            # A client's own device is the first; the server's is the process's.
+            own_tunnel = replace(tunnel, device=dealt[0][0][1].device)
+            text = config.client_config(own_tunnel, files, server.name, socket_of(client))
+            client.write(CONFIG, text)
+        text = config.server_config(tunnel, own, entry.parent, socket_of(server, number))
+        server.write(config_of(number), text)
 
 
 def _write_static_key(server: Node, clients: Sequence[tuple[Node, Tunnel]]) -> None:

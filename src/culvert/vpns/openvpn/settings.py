@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 GIGABIT = "gigabit"
 GIGABIT_TUN_MTU = 6000
 FAST_IO = "fast-io"
+PROCESSES = "processes"
 
 OPTIONS: Mapping[str, str] = {
     GIGABIT: f"OpenVPN's gigabit guide: tun-mtu {GIGABIT_TUN_MTU}, no fragment, mssfix 0",
@@ -23,6 +24,7 @@ OPTIONS: Mapping[str, str] = {
     "mssfix-N": "limits TCP segments so that outer packets have at most N bytes; 0: off",
     "buffers-N": "socket buffers of N bytes (sndbuf and rcvbuf)",
     "txqueuelen-N": "a queue of N packets at the tunnel device",
+    f"{PROCESSES}-N": "N server processes, each with a port, a device and a part of the clients",
     FAST_IO: "write to UDP sockets without polling them first",
 }
 _LIMITS: Mapping[str, tuple[int, int]] = {
@@ -31,6 +33,7 @@ _LIMITS: Mapping[str, tuple[int, int]] = {
     "mssfix": (0, 65535),
     "buffers": (4096, 1 << 30),
     "txqueuelen": (1, 1_000_000),
+    PROCESSES: (2, 64),
 }
 _NUMBERED = re.compile(r"([a-z-]+)-(0|[1-9]\d*)")
 
@@ -38,13 +41,14 @@ _NUMBERED = re.compile(r"([a-z-]+)-(0|[1-9]\d*)")
 @dataclass(frozen=True)
 class Settings:
     """The settings; None is OpenVPN's default. In bytes, except ``txqueuelen``, which is in
-    packets."""
+    packets, and ``processes`` of the server, which an administrator starts."""
 
     tun_mtu: int | None = None
     fragment: int | None = None
     mssfix: int | None = None
     buffers: int | None = None
     txqueuelen: int | None = None
+    processes: int | None = None
     fast_io: bool = False
 
     @classmethod
@@ -85,6 +89,8 @@ class Settings:
             found["socket buffers"] = f"{self.buffers} bytes requested (the system's limit applies)"
         if self.txqueuelen is not None:
             found["txqueuelen"] = f"{self.txqueuelen} packets"
+        if self.processes is not None:
+            found["server processes"] = f"{self.processes}, at most one a client; clients in turn"
         if self.fast_io:
             found["fast-io"] = "on"
         return found

@@ -37,9 +37,12 @@ class Arrival:
     vpn: Vpn
     servers: Sequence[Process]
 
-    def connected(self, node: Node, process: Process, what: str, *, release: bool = False) -> None:
-        """Wait until it reports that it is connected; ``release``: end its hold first."""
-        with Management(node, socket_of(node)) as management:
+    def connected(
+        self, node: Node, process: Process, what: str, *, release: bool = False, number: int = 0
+    ) -> None:
+        """Wait until it, the node's process of that number, reports that it is connected;
+        ``release``: end its hold first."""
+        with Management(node, socket_of(node, number)) as management:
             if release:
                 management.send("hold off")
                 management.send("hold release")
@@ -77,14 +80,15 @@ class Arrival:
             what = f"openvpn on node {node.name} closed its connection"
             self.vpn.await_fact(holds, process, what)
 
-    def forgotten(self, client: Node, server: Node, process: Process) -> None:
-        """Have the server forget a client, by name; it may not have that one (any more)."""
+    def forgotten(self, client: Node, server: Node, process: Process, number: int) -> None:
+        """Have the server's process of that number forget a client, by name; it may not have that
+        one (any more)."""
 
         def answer() -> str | None:
             management.watch(_STATE_WAIT_S)
             return next((line for line in management.answers if "common name" in line), None)
 
-        with Management(server, socket_of(server)) as management:
+        with Management(server, socket_of(server, number)) as management:
             management.send(f"kill {client.name}")
             what = f"the server on node {server.name} forgot its client"
             self.vpn.await_fact(answer, process, what)
@@ -151,9 +155,10 @@ def await_next_second(clients: Sequence[Process]) -> None:
     )
 
 
-def socket_of(node: Node) -> Path:
-    """Path of the node's management socket. Raises VpnError if the path is too long."""
-    path = node.directory / "openvpn.sock"
+def socket_of(node: Node, number: int = 0) -> Path:
+    """Path of the management socket of the node's process of that number. Raises VpnError if the
+    path is too long."""
+    path = node.directory / f"openvpn{number or ''}.sock"
     if len(str(path).encode()) > SOCKET_PATH_MAX:
         raise VpnError(
             f"openvpn on node {node.name}",
