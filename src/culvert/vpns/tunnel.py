@@ -27,7 +27,7 @@ class TunnelVpn(Vpn):
 
     joins_together = True
     reaches_together = True
-    forwards: ClassVar[bool] = False
+    forwards: bool = False
     """Whether the responder can carry packets from one initiator to another."""
 
     @property

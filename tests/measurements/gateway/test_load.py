@@ -161,6 +161,28 @@ def test_clients_send_to_a_host_behind_the_gateway(word: str) -> None:
 
 @pytest.mark.lab
 @pytest.mark.vpn
+@pytest.mark.parametrize(
+    "word", ["wireguard/go", "openvpn/aes-256-gcm", "strongswan/esp-aes128gcm"]
+)
+def test_clients_send_to_each_other_through_the_gateway(word: str) -> None:
+    if lacks := skip_reason(word):
+        pytest.skip(lacks)
+    given = {
+        "clients": 4,
+        "direction": "between",
+        "protocol": "tcp",
+        "duration": "300ms",
+        "warmup": "100ms",
+    }
+    finding = quiet(lambda: measure(vpn(word), GatewayLoad(), given, STAR))
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "active_clients") == 2
+    names = [check.name for check in finding.evidence.checks]
+    assert "bytes reconcile on the gateway's link" in names
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
 @pytest.mark.slow
 def test_the_gateway_alone_is_accounted_and_every_client_proved() -> None:
     if lacks := skip_reason("wireguard/go"):

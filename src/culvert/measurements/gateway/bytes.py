@@ -17,6 +17,7 @@ from functools import cache, partial
 
 from culvert.measurements.gateway.crowd import Carried, CrowdTrial
 from culvert.measurements.streams.packet import TCP_HEADERS, UDP_HEADERS
+from culvert.measurements.streams.tcp_packets import acknowledgements
 from culvert.probe.results import DeviceUse
 from culvert.proof.reconcile import LinkCount, reconcile
 from culvert.topology.graph import Role
@@ -75,10 +76,11 @@ def bytes_reconcile(
     # Without a VPN the core forwards from client to client.
     crosses = session.route is None or gateway.name in (session.path.target, session.route.via)
     if gateway.name in devices and crosses:
+        back = [_acknowledgements(one) for one in trial.carried]
         whole = _Way(
             gateway.name,
-            add_flows(*(way.sent for way in ways)),
-            add_flows(*(way.received for way in ways)),
+            add_flows(*(way.sent for way in ways), *back),
+            add_flows(*(way.received for way in ways), *back),
         )
         check = rules.check(whole, devices[gateway.name], towards=not down, clients=len(ways))
         checks.append(replace(check, name="bytes reconcile on the gateway's link"))
@@ -120,6 +122,13 @@ def _flows(one: Carried, length: int | None) -> tuple[Flow, Flow]:
         Flow(sent.packets, sent.bytes + sent.packets * UDP_HEADERS, length),
         Flow(sunk.unique, sunk.unique_bytes + sunk.unique * UDP_HEADERS, length),
     )
+
+
+def _acknowledgements(one: Carried) -> Flow:
+    """Those that take the data's direction on the gateway's link: of a client's to another one."""
+    if one.talk.target.role is not Role.CLIENT or one.talk.source.role is not Role.CLIENT:
+        return NOTHING
+    return acknowledgements(one.sent.segments_back)
 
 
 class _Rules:

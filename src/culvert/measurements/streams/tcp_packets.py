@@ -24,7 +24,7 @@ def inner_traffic(sent: TcpSource, sunk: TcpSunk) -> InnerTraffic:
     return InnerTraffic(
         a_to_b_sent=_segments(sender.segs_out, sender.bytes_sent),
         a_to_b_received=_segments(arrived, sunk.bytes),
-        b_to_a_sent=_acknowledgements(receiver.segs_out),
+        b_to_a_sent=acknowledgements(receiver.segs_out),
         b_to_a_received=_segments(sender.segs_in, 0),
     )
 
@@ -33,7 +33,7 @@ def _segments(segments: int, payload_bytes: int) -> Flow:
     return Flow(segments, payload_bytes + segments * TCP_HEADERS)
 
 
-def _acknowledgements(segments: int) -> Flow:
+def acknowledgements(segments: int) -> Flow:
     """Segments without data, which carry up to three SACK blocks and the timestamps."""
     return Flow(segments, segments * TCP_HEADERS, option_bytes=segments * SACK_BLOCKS)
 

@@ -37,6 +37,7 @@ from culvert.vpns.openvpn.files import Seat
 from culvert.vpns.openvpn.settings import PROCESSES
 from culvert.vpns.openvpn.up import Arrival, await_next_second
 from culvert.vpns.parts import kill_switch
+from culvert.vpns.parts.forwarding import Forwarding
 
 
 class OpenVpn(TunDevice, TunnelVpn):
@@ -46,7 +47,7 @@ class OpenVpn(TunDevice, TunnelVpn):
     summary = "OpenVPN 2, in user space or with its data channel in the kernel"
     variants, options = VARIANTS, OPTIONS
     role, ipv6_inside = "openvpn", True
-    routes_behind = True
+    routes_behind = forwards = True
     capabilities = frozenset({Capability.NET_ADMIN})
     device, port, kernel_kind = DEVICE, PORT, "ovpn"  # in tree ovpn, out of tree ovpn-dco
     kill_switch = KILL_SWITCH
@@ -60,6 +61,7 @@ class OpenVpn(TunDevice, TunnelVpn):
         # The server counts data channels of the kernel of all clients together.
         self.reaches_together = not self.choice.offloaded
         self._seats: list[Seat] = []
+        self._forwarding = Forwarding()
 
     def missing(self, host: Host) -> list[Missing]:
         return list(openvpn_program.missing_parts(host, self.choice))
@@ -100,6 +102,7 @@ class OpenVpn(TunDevice, TunnelVpn):
 
     def stop(self, lab: Lab) -> None:
         super().stop(lab)
+        self._forwarding.restore()
         kill_switch.remove(self, lab)
 
     def listen(self, target: Node) -> None:
@@ -115,6 +118,8 @@ class OpenVpn(TunDevice, TunnelVpn):
             for client in self.sources[number :: len(started)] if len(started) > 1 else ():
                 network = IPv4Network(self.inner(client).ip)
                 target.add_route(network, device=self._seats[number].device)
+            if self.is_hub:
+                self._forwarding.enable(target, self._seats[number].device)
 
     def connect(self, source: Node) -> None:
         """Start the client; up when it reports that it is connected, and in the kernel when both

@@ -30,6 +30,7 @@ from culvert.vpns.ipsec import esp
 from culvert.vpns.ipsec import inner as ipsec_inner
 from culvert.vpns.ipsec import transforms as ipsec
 from culvert.vpns.parts import kill_switch
+from culvert.vpns.parts.forwarding import Forwarding
 from culvert.vpns.strongswan import charon as strongswan_charon
 from culvert.vpns.strongswan import files
 from culvert.vpns.strongswan import variants as known
@@ -61,7 +62,9 @@ class StrongSwan(TunnelVpn):
         super().__init__(variant, options)
         self.choice = Choice.of(variant.name, options)
         self.carriage, self.in_kernel = self.choice.carriage, self.choice.in_kernel
-        self.cpu_attributable = self.ipv6_inside = self.routes_behind = not self.in_kernel
+        self.cpu_attributable = self.ipv6_inside = not self.in_kernel
+        self.routes_behind = self.forwards = not self.in_kernel
+        self._forwarding = Forwarding()
         self.variant = replace(variant, facts={**variant.facts, **self.choice.facts()})
 
     # -- requirements ------------------------------------------------------------------------------
@@ -100,6 +103,8 @@ class StrongSwan(TunnelVpn):
 
     def listen(self, target: Node) -> None:
         self._start(target)
+        if self.is_hub:
+            self._forwarding.enable(target, DEVICE)
 
     def connect(self, source: Node) -> None:
         """Start the initiator and initiate; up when the child SA is installed."""
@@ -139,6 +144,7 @@ class StrongSwan(TunnelVpn):
         """Stop all charons; their devices, associations, policies and routes are removed with
         them."""
         super().stop(lab)
+        self._forwarding.restore()
         kill_switch.remove(self, lab)
         if self.in_kernel and self._lab is not None:
             for node in (*self.sources, self.target):

@@ -56,8 +56,11 @@ def _shared_key() -> str:
 def _end_of(vpn: TunnelVpn, choice: Choice, node: Node) -> IkeEnd:
     inner = vpn.inner(node).ip
     outer = inner if choice.carriage.transport else underlay_address(node)
-    behind = vpn.lab.behind if node.name == vpn.target.name else ()
-    return IkeEnd(node.name, outer, [*inside(vpn, choice, node), *behind])
+    networks = list(vpn.lab.behind)
+    if vpn.is_hub:
+        networks.append(vpn.inner(node).network)
+    responds = node.name == vpn.target.name
+    return IkeEnd(node.name, outer, [*inside(vpn, choice, node), *(networks if responds else [])])
 
 
 def inside(vpn: TunnelVpn, choice: Choice, node: Node) -> list[Address]:
