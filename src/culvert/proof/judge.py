@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from culvert.labs.node import Node
 from culvert.proof.capture import HANDSHAKE_PACKETS, judge_capture
 from culvert.proof.reconcile import LinkCount, reconcile
 from culvert.proof.route import judge_relays, to_control
@@ -11,6 +12,7 @@ from culvert.topology.link.spec import LinkSpec
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
+from culvert.trial.traffic import Flow, InnerTraffic
 from culvert.trial.watch import Watched
 from culvert.vpns.base import length_on_underlay
 
@@ -39,7 +41,7 @@ def judge_outcome(session: Session, outcome: Outcome) -> list[Check]:
         if not link.offloads:
             checks.append(_only_wire_packets(watched))
         if outcome.traffic is not None:
-            checks += _of_bytes(session, outcome, watched)
+            checks += _of_bytes(session, watched, outcome.traffic)
         checks += judge_relays(session, watched)
     checks += _plausible(link, outcome)
     return checks
@@ -84,61 +86,57 @@ def _only_wire_packets(watched: Watched) -> Check:
     )
 
 
-def _of_bytes(session: Session, outcome: Outcome, watched: Watched) -> list[Check]:
-    vpn, link, traffic = session.vpn, session.link, outcome.traffic
-    lab_version = session.lab.spec.underlay
-    assert traffic is not None  # the caller checked
+def _of_bytes(session: Session, watched: Watched, traffic: InnerTraffic) -> list[Check]:
     source, target = session.source, session.target
     there = (traffic.a_to_b_sent, traffic.a_to_b_received)
     back = (traffic.b_to_a_sent, traffic.b_to_a_received)
-    checks = []
-    for sender, receiver, (sent, received), (answered, _) in (
-        (source, target, there, back),
-        (target, source, back, there),
-    ):
-        direction = f"{sender.name} to {receiver.name}"
-        device = watched.nodes[sender.name].accounted.device(sender.underlay.device)
-        inner_mtu = session.inner_mtu(sender)
-        if device is None or inner_mtu is None:
-            checks.append(
-                Check(
-                    f"bytes reconcile {direction}",
-                    passed=False,
-                    detail="the counters of the link or the tunnel's interface are gone",
-                    remedy="the VPN removed its interface during the measurement; see its log",
-                )
-            )
-            continue
-        handed = watched.nodes[sender.name].handed
-        packets, frame_bytes = (
-            (device.tx_packets, device.tx_bytes)
-            if handed is None
-            else (handed.packets, handed.frame_bytes)
+    return [
+        _of_direction(session, watched, (source, target), there, back[0]),
+        _of_direction(session, watched, (target, source), back, there[0]),
+    ]
+
+
+def _of_direction(
+    session: Session,
+    watched: Watched,
+    ends: tuple[Node, Node],
+    flows: tuple[Flow, Flow],
+    answered: Flow,
+) -> Check:
+    """``flows`` were sent and received, ``answered`` was sent in the other direction."""
+    vpn, link, sender = session.vpn, session.link, ends[0]
+    direction = f"{sender.name} to {ends[1].name}"
+    device = watched.nodes[sender.name].accounted.device(sender.underlay.device)
+    inner_mtu = session.inner_mtu(sender)
+    if device is None or inner_mtu is None:
+        return Check(
+            f"bytes reconcile {direction}",
+            passed=False,
+            detail="the counters of the link or the tunnel's interface are gone",
+            remedy="the VPN removed its interface during the measurement; see its log",
         )
-        counted_by = "the link" if handed is None else "the wire"
-        checks.append(
-            reconcile(
-                direction,
-                sent=sent,
-                received=received,
-                link=LinkCount.of_frames(
-                    packets,
-                    frame_bytes,
-                    counted_by,
-                    device.unsure_tx_bytes if handed is None else 0,
-                ),
-                outer_length=partial(length_on_underlay, vpn),
-                inner_mtu=inner_mtu,
-                ethernet_mtu=link.mtu,
-                # The wire counts each packet of a super-packet.
-                super_packets=link.offloads and handed is None,
-                duplication=max(link.impairment.a_to_b.duplicate, link.impairment.b_to_a.duplicate),
-                to_control=to_control(session, watched),
-                acknowledgement_bytes=vpn.acknowledgement_bytes * answered.packets,
-                version=lab_version,
-            )
+    handed = watched.nodes[sender.name].handed
+    if handed is None:
+        counted = LinkCount.of_frames(
+            device.tx_packets, device.tx_bytes, "the link", device.unsure_tx_bytes
         )
-    return checks
+    else:
+        counted = LinkCount.of_frames(handed.packets, handed.frame_bytes, "the wire")
+    return reconcile(
+        direction,
+        sent=flows[0],
+        received=flows[1],
+        link=counted,
+        outer_length=partial(length_on_underlay, vpn),
+        inner_mtu=inner_mtu,
+        ethernet_mtu=link.mtu,
+        # The wire counts each packet of a super-packet.
+        super_packets=link.offloads and handed is None,
+        duplication=max(link.impairment.a_to_b.duplicate, link.impairment.b_to_a.duplicate),
+        to_control=to_control(session, watched),
+        acknowledgement_bytes=vpn.acknowledgement_bytes * answered.packets,
+        version=session.lab.spec.underlay,
+    )
 
 
 def _plausible(link: LinkSpec, outcome: Outcome) -> list[Check]:

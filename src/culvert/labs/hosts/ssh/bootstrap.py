@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -140,40 +141,13 @@ def first_contact(connection: SshConnection, run_id: str) -> FirstContact:
 
     Raises HostLost, LabError if the host has no POSIX shell, NotPossible without a usable place.
     """
-    asked_s = time.time()
+    sent_s = time.time()
     script = script_of(run_id, DIRECTORIES).encode()
     done = connection.run("exec sh -s", script, last=b"\nend\t")
     answered_s = time.time()
-    name = connection.entry.name
-    reported: dict[str, list[str]] = {}
-    for line in done.stdout.decode(errors="replace").splitlines():
-        key, tab, value = line.partition("\t")
-        if tab:
-            reported.setdefault(key, []).append(value.strip())
-    if "end" not in reported:
-        raise LabError(
-            f"host {name}",
-            f"its shell did not end the first script: {last_line(done.stderr) or 'no reason'}",
-            "see whether `ssh HOST sh -s` runs commands from its standard input",
-        )
-    if "directory" not in reported:
-        raise NotPossible(
-            f"host {name}",
-            "no directory can hold the run: "
-            + "; ".join(
-                last_line(why.encode()) for why in reported.get("refused", ["none exists"])
-            ),
-            f"free {FREE_KB >> 10} MB in a directory without noexec: {', '.join(DIRECTORIES)}",
-        )
-
-    def one(key: str) -> str:
-        value = reported.get(key, [""])[0]
-        if not re.fullmatch(_SHAPES[key], value):
-            what = f"'{last_line(value.encode())[:60]}'" if value else "nothing"
-            why = f"for {_WORDS.get(key, key)} it reports {what}, which cannot be"
-            raise LabError(f"host {name}", why, "see which programs of that name it finds first")
-        return value
-
+    reported = _Reported(f"host {connection.entry.name}", done.stdout)
+    reported.require_end(done.stderr)
+    one = reported.one
     there = one("time")
     client, server = _connection(one("client"))
     return FirstContact(
@@ -183,20 +157,57 @@ def first_contact(connection: SshConnection, run_id: str) -> FirstContact:
         user=int(one("user") or 0),
         boot=one("boot"),
         escalation=Escalation(one("escalation")),
-        clock_offset_s=_offset_s(int(there), asked_s, answered_s) if there.isdigit() else 0.0,
+        clock_offset_s=_offset_s(int(there), sent_s, answered_s) if there.isdigit() else 0.0,
         client=client,
         server=server,
         directory=one("directory"),
         probe=one("probe") or None,
-        stale=tuple(path for path in reported.get("stale", ()) if path != one("directory")),
+        stale=tuple(path for path in reported.values["stale"] if path != one("directory")),
     )
 
 
-def _offset_s(there_s: int, asked_s: float, answered_s: float) -> float:
-    """0 if the host's whole second fits between the question and the answer."""
-    if asked_s - 1 <= there_s <= answered_s:
+class _Reported:
+    """What a host's first script printed: lines of a key, a tab and a value."""
+
+    def __init__(self, host: str, printed: bytes) -> None:
+        self.host = host
+        self.values: dict[str, list[str]] = defaultdict(list)
+        for line in printed.decode(errors="replace").splitlines():
+            key, tab, value = line.partition("\t")
+            if tab:
+                self.values[key].append(value.strip())
+
+    def require_end(self, errors: bytes) -> None:
+        """Raise an error unless the script ended, with a directory for the run."""
+        if "end" not in self.values:
+            raise LabError(
+                self.host,
+                f"its shell did not end the first script: {last_line(errors) or 'no reason'}",
+                "see whether `ssh HOST sh -s` runs commands from its standard input",
+            )
+        if "directory" not in self.values:
+            refused = [last_line(why.encode()) for why in self.values["refused"]]
+            raise NotPossible(
+                self.host,
+                f"no directory can hold the run: {'; '.join(refused) or 'none exists'}",
+                f"free {FREE_KB >> 10} MB in a directory without noexec: {', '.join(DIRECTORIES)}",
+            )
+
+    def one(self, key: str) -> str:
+        """The first value; raises LabError if it is not of the key's form."""
+        value = next(iter(self.values[key]), "")
+        if not re.fullmatch(_SHAPES[key], value):
+            what = f"'{last_line(value.encode())[:60]}'" if value else "nothing"
+            why = f"for {_WORDS.get(key, key)} it reports {what}, which cannot be"
+            raise LabError(self.host, why, "see which programs of that name it finds first")
+        return value
+
+
+def _offset_s(there_s: int, sent_s: float, answered_s: float) -> float:
+    """0 if the host's whole second fits between sending the script and its answer."""
+    if sent_s - 1 <= there_s <= answered_s:
         return 0.0
-    return there_s - (asked_s if there_s < asked_s else answered_s)
+    return there_s - (sent_s if there_s < sent_s else answered_s)
 
 
 def _connection(text: str) -> tuple[tuple[str, int] | None, tuple[str, int] | None]:
