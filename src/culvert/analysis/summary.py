@@ -60,19 +60,18 @@ def _one(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[object, 
     )
 
 
-def summarise(rows: pl.DataFrame, *, looks: Looks = ONCE) -> pl.DataFrame:
+def summarise(rows: pl.DataFrame) -> pl.DataFrame:
     """One row per cell, metric and labels, over the trials that are ok, in the order of measuring.
 
     Columns: CELL, METRIC, n, median, mean, sd (n - 1), cv (sd / |mean|; null at mean 0 or n < 2),
     low and high (95 % order-statistic interval of the median, null with a reason in ``note``),
-    mean_low and mean_high (Student's, of the mean), and those of ``behaviour``. ``looks`` are those
-    of the rule that could end the run.
+    mean_low and mean_high (Student's, of the mean), and those of ``behaviour``.
     """
-    return summarise_observed(observations(rows), looks=looks)
+    return summarise_observed(observations(rows))
 
 
 def summarise_observed(observed: pl.DataFrame, *, looks: Looks = ONCE) -> pl.DataFrame:
-    """The same from observations."""
+    """The same from observations; ``looks`` are those of the rule that could end the run."""
     keys = [*CELL, *METRIC]
     mean = pl.col("mean")
     grouped = (

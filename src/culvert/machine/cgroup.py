@@ -107,16 +107,13 @@ def hierarchies(mountinfo: Path = Path("/proc/self/mountinfo")) -> list[MountedH
 
 def hierarchy(mountinfo: Path = Path("/proc/self/mountinfo")) -> Hierarchy | None:
     """Version 1's if it has the controller, else version 2's; None if neither has it."""
-    second = None
-    for line in mountinfo.read_text().splitlines():
-        before, _, after = line.partition(" - ")
-        path = Path(before.split()[4])
-        kind, _, options = after.split(" ", 2)
-        if kind == "cgroup" and "cpu" in options.split(","):
-            return Hierarchy(path, 1)
-        if kind == "cgroup2" and "cpu" in _words(path / "cgroup.controllers"):
-            second = Hierarchy(path, 2)
-    return second
+    every = hierarchies(mountinfo)
+    for version in (1, 2):
+        for one in every:
+            words = one.controllers if version == 1 else _words(one.path / "cgroup.controllers")
+            if one.version == version and "cpu" in words:
+                return Hierarchy(one.path, version)
+    return None
 
 
 def place(cgroups: Path = Path("/proc/self/cgroup")) -> Hierarchy | None:

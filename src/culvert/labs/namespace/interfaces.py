@@ -71,7 +71,7 @@ def wait_ready(namespace: NamespaceThread, device: str, deadline_s: float = 5.0)
         )
 
 
-def wait_local(namespace: NamespaceThread, address: Interface, deadline_s: float = 5.0) -> None:
+def wait_local(namespace: NamespaceThread, address: Interface) -> None:
     """Wait until the namespace accepts packets to its address; raises DeadlineExceeded.
 
     The kernel puts an IPv6 address into use in a work queue, once the interface has its carrier:
@@ -89,7 +89,7 @@ def wait_local(namespace: NamespaceThread, address: Interface, deadline_s: float
     wait_until(
         lambda: namespace.netlink(is_local, what),
         what=f"{what} in use",
-        deadline_s=deadline_s,
+        deadline_s=5.0,
         poll_s=0.002,
         remedy="see whether IPv6 is switched off on this machine (net.ipv6.conf)",
     )

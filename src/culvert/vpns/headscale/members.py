@@ -145,19 +145,11 @@ class Member:
         else:
             self._wait(lambda: self.api.knows(other.address), f"knew node {other.node.name}")
 
-    def _wait(
-        self,
-        fact: Callable[[], bool],
-        what: str,
-        *,
-        deadline_s: float = 0.0,
-        poll_s: float = _POLL_S,
-    ) -> None:
+    def _wait(self, fact: Callable[[], bool], what: str, *, poll_s: float = _POLL_S) -> None:
         self.vpn.await_fact(
             fact,
             self.running[0],
             f"node {self.node.name} {what}",
-            deadline_s=deadline_s,
             evidence=self._evidence,
             poll_s=poll_s,
         )
