@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -110,13 +111,13 @@ def _page(kind: str) -> str:
 
 
 def _values(
-    field: Mapping[str, Any], definitions: Mapping[str, Any], possible: Callable[[str], bool]
+    field: Mapping[str, Any], definitions: Mapping[str, Any], possible: Callable[[str | int], bool]
 ) -> str:
     """What is allowed, as far as it is a list or a range of numbers."""
     if "$ref" in field:
         return _values(definitions[field["$ref"].rsplit("/", 1)[1]], definitions, possible)
     if "enum" in field:
-        return ", ".join(f'`"{value}"`' for value in field["enum"] if possible(value))
+        return ", ".join(f"`{json.dumps(value)}`" for value in field["enum"] if possible(value))
     if field.get("type") == "boolean":
         return "`true`, `false`"
     if field.get("type") == "integer" and "maximum" in field:
@@ -127,7 +128,7 @@ def _values(
     return ""
 
 
-def _possible(measurement: type[Measurement[Any]], key: str, value: str) -> bool:
+def _possible(measurement: type[Measurement[Any]], key: str, value: str | int) -> bool:
     """False for an instrument that cannot measure it."""
     try:
         measurement.Parameters.model_validate({key: value})

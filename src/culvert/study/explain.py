@@ -79,13 +79,19 @@ def _guessed(kind: str, value: object, context: Mapping[str, Any]) -> bool:
 
 
 def _expected(context: Mapping[str, Any]) -> list[str]:
-    return [word.strip(" '") for word in context["expected"].replace(" or ", ",").split(",")]
+    return [word.strip("'") for word in _quoted(context)]
+
+
+def _quoted(context: Mapping[str, Any]) -> list[str]:
+    """As pydantic writes them: texts in quotes, numbers without."""
+    return [word.strip() for word in context["expected"].replace(" or ", ",").split(",")]
 
 
 def _wanted(kind: str, value: object, context: Mapping[str, Any]) -> tuple[str, str]:
     if kind in _CHOICES:
+        wanted = " or ".join(word.replace("'", '"') for word in _quoted(context))
         words = _expected(context)
-        return " or ".join(f'"{word}"' for word in words), near(str(value), words)
+        return wanted, "write it without quotes" if value in words else near(str(value), words)
     if kind in _BOUNDS:
         name, relation = _BOUNDS[kind]
         return f"{relation} {context[name]}", SEE

@@ -115,7 +115,9 @@ def test_quic_is_carried_and_proved(word: str, gso: bool) -> None:
 @pytest.mark.lab
 def test_quic_over_a_link_with_loss() -> None:
     lossy = OneWay(loss=0.02)
-    spec = LabSpec(link=LinkSpec(kind="wire", impairment=Impairment(lossy, OneWay())))
+    spec = LabSpec(
+        link=LinkSpec(kind="wire", rate_bps=20_000_000, impairment=Impairment(lossy, OneWay()))
+    )
     finding = cells.measure(vpn("none"), Quic(), SHORT, spec)
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert value(finding, "loss_ratio") > 0

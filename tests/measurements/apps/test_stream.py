@@ -111,7 +111,9 @@ def test_a_video_is_proved_and_arrives_whole(word: str) -> None:
 @pytest.mark.lab
 def test_with_loss_frames_are_lost_more_often_than_packets() -> None:
     lossy = OneWay(loss=0.05)
-    spec = LabSpec(link=LinkSpec(kind="wire", impairment=Impairment(lossy, OneWay())))
+    spec = LabSpec(
+        link=LinkSpec(kind="wire", rate_bps=20_000_000, impairment=Impairment(lossy, OneWay()))
+    )
     finding = cells.measure(vpn("none"), Stream(), {"duration": "1s", "deadline": "10s"}, spec)
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert 0 < value(finding, "loss_ratio") < value(finding, "lost_ratio") < 1

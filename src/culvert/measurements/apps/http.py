@@ -12,7 +12,7 @@ The payload is encrypted by TLS, so the canary travels in a marked flow beside i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
@@ -45,12 +45,12 @@ Count = Annotated[int, Field(ge=0, le=MOST_OBJECTS)]
 ObjectSize = Annotated[SizeBytes, Field(ge=1, le=LARGEST_OBJECT)]
 
 
-class Version(StrEnum):
+class Version(IntEnum):
     """Of HTTP."""
 
-    TWO = "2"
+    TWO = 2
     """Over TLS and TCP."""
-    THREE = "3"
+    THREE = 3
     """Over QUIC."""
 
 
@@ -123,6 +123,7 @@ class Http(Measurement[HttpParameters]):
                 place=50,
                 superlative="Fastest pages",
                 sentence="takes {} the time to load a page",
+                smallest="version",
             ),
         ),
         *family("page_load_{}_ms", "ms", "Load time of a page", PERCENTILES[1:], LESS),
@@ -163,7 +164,7 @@ def _load(session: Session, parameters: HttpParameters) -> tuple[HttpLoaded, Htt
     to = session.inner(session.target)
     server = session.b.begin(
         "http_server",
-        version=parameters.version,
+        version=str(parameters.version.value),
         bind=to,
         duration_max_s=lasting_s,
         **session.marks,
@@ -172,7 +173,7 @@ def _load(session: Session, parameters: HttpParameters) -> tuple[HttpLoaded, Htt
     answer = session.a.call(
         "http_client",
         lasting_s,
-        version=parameters.version,
+        version=str(parameters.version.value),
         to=to,
         port=ready.port,
         token=session.token,

@@ -25,7 +25,7 @@ from culvert.measurements.udp.arrivals import (
     arrival_series,
 )
 from culvert.measurements.udp.losses import LOSS_METRICS, locate_losses
-from culvert.metrics import Better, MetricSpec, Weight, family
+from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results.base import SHARES
 from culvert.proof.limits import Offered, generator_is_not_the_limit, receiver_is_not_the_limit
 from culvert.results import Label, Metric, Series, measured
@@ -106,7 +106,20 @@ class Stream(Measurement[StreamParameters]):
     title: ClassVar[str] = "Video stream"
     summary: ClassVar[str] = "frames of a video that are late or lost, their delay, and freezes"
     metrics: ClassVar[Sequence[MetricSpec]] = (
-        MetricSpec("missed_ratio", "1", "Share of frames late or lost", LESS, Weight.MAIN),
+        MetricSpec(
+            "missed_ratio",
+            "1",
+            "Share of frames late or lost",
+            LESS,
+            Weight.MAIN,
+            column=HeadlineColumn(
+                "Video frames late or lost",
+                key="stream",
+                place=49,
+                effect=Effect.DIFFERENCE,
+                superlative="Fewest frames late or lost",
+            ),
+        ),
         MetricSpec("late_ratio", "1", "Share of frames late", LESS),
         MetricSpec("lost_ratio", "1", "Share of frames lost", LESS),
         MetricSpec("longest_freeze_ms", "ms", "Longest freeze", LESS, Weight.KEY),
