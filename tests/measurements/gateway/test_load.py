@@ -145,7 +145,10 @@ def test_each_direction_and_protocol_without_a_vpn(direction: str, protocol: str
 @pytest.mark.vpn
 @pytest.mark.parametrize(
     "word",
-    ["none", "wireguard/go", "openvpn/aes-256-gcm", "strongswan/esp-aes128gcm", "nebula/aes"],
+    [
+        *("none", "wireguard/go", "openvpn/aes-256-gcm", "strongswan/esp-aes128gcm"),
+        *("nebula/aes", "headscale/direct"),
+    ],
 )
 def test_clients_send_to_a_host_behind_the_gateway(word: str) -> None:
     if lacks := skip_reason(word):

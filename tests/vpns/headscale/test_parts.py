@@ -9,7 +9,7 @@ import ssl
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from ipaddress import IPv4Address, IPv4Interface, IPv6Interface
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network, IPv6Interface
 from pathlib import Path
 from typing import cast
 
@@ -222,6 +222,11 @@ def test_a_policy_permits_by_address_protocol_and_port() -> None:
 
 def test_a_policy_without_permits_has_no_rules() -> None:
     assert json.loads(as_acls(Policy(), ADDRESSES)) == {"acls": []}
+
+
+def test_routes_to_networks_behind_a_member_are_approved() -> None:
+    found = json.loads(as_acls(OPEN, ADDRESSES, [IPv4Network("198.18.9.0/24")]))
+    assert found["autoApprovers"] == {"routes": {"198.18.9.0/24": ["culvert@"]}}
 
 
 def test_the_status_of_a_member(tmp_path: Path) -> None:

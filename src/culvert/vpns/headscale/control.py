@@ -47,14 +47,21 @@ def networks(members: Iterable[Node]) -> Mapping[str, str]:
 
 class Control:
     """Headscale on one node; ``key_lifetime`` is that of the keys with which members register,
-    ``networks`` are those of their addresses."""
+    ``networks`` are those of their addresses, ``behind`` those behind a member, which it may
+    route."""
 
     program = HEADSCALE
 
     def __init__(
-        self, node: Node, key_lifetime: str, networks: Mapping[str, str], ports: Ports
+        self,
+        node: Node,
+        key_lifetime: str,
+        networks: Mapping[str, str],
+        ports: Ports,
+        behind: Sequence[IPv4Network] = (),
     ) -> None:
         self.node = node
+        self._behind = behind
         self._ports = ports
         self._networks = networks
         self._key_lifetime = key_lifetime
@@ -75,7 +82,7 @@ class Control:
     def write_policy(self, policy: Policy, addresses: Mapping[str, IPv4Address]) -> None:
         """Headscale reads it at its start and on SIGHUP; ``addresses`` are the inner addresses of
         members, by name."""
-        self.node.write(f"{HEADSCALE}/acl.json", as_acls(policy, addresses))
+        self.node.write(f"{HEADSCALE}/acl.json", as_acls(policy, addresses, self._behind))
 
     @property
     def arguments(self) -> Sequence[str]:
@@ -134,11 +141,17 @@ class Control:
         }
 
 
-def as_acls(policy: Policy, addresses: Mapping[str, IPv4Address]) -> str:
+def as_acls(
+    policy: Policy, addresses: Mapping[str, IPv4Address], behind: Sequence[IPv4Network] = ()
+) -> str:
     """A policy in Headscale's form: rules by the members' addresses. What no rule accepts is
-    dropped, but members answer pings of whoever may send them anything."""
+    dropped, but members answer pings of whoever may send them anything. Routes to the networks
+    ``behind`` a member are approved as soon as it has them."""
     rules = [_rule(permit, addresses) for permit in policy.permits]
-    return json.dumps({"acls": [_EVERYTHING] if policy.everything else rules})
+    found: dict[str, object] = {"acls": [_EVERYTHING] if policy.everything else rules}
+    if behind:
+        found["autoApprovers"] = {"routes": {str(each): [f"{_USER}@"] for each in behind}}
+    return json.dumps(found)
 
 
 def _rule(permit: Permit, addresses: Mapping[str, IPv4Address]) -> dict[str, object]:

@@ -43,7 +43,7 @@ class Headscale(AssigningMeshVpn):
     summary = "Tailscale with a Headscale control server and a DERP relay"
     variants = VARIANTS
     options = OPTIONS
-    ipv6_inside = True
+    ipv6_inside = routes_behind = True
     role = "headscale"
     programs = (members.DAEMON, members.CLIENT, HEADSCALE, DERPER)
     tables = frozenset({"52"})
@@ -76,7 +76,9 @@ class Headscale(AssigningMeshVpn):
         self._relay = Relay.new(self.relay, tls=PLAIN not in self.chosen, ports=self.ports)
         self._relay.write()
         networks = control.networks(self.lab.members)
-        self._control = Control(self.control, self.key_lifetime, networks, self.ports)
+        self._control = Control(
+            self.control, self.key_lifetime, networks, self.ports, self.lab.behind
+        )
         self._control.write(self._relay.map(measured=self.claims_direct))
         self._members = {each.name: Member(self, each) for each in self.lab.members}
 
@@ -113,6 +115,8 @@ class Headscale(AssigningMeshVpn):
             self.join(node)
         source, target = self._ends(path)
         source.meet(target, direct=self.claims_direct)
+        for client in self.lab.of_role(Role.CLIENT) if self.lab.behind else ():
+            self._members[client.name].await_routes()
 
     def drop(self, path: Path) -> None:
         """``tailscale down`` at both ends."""

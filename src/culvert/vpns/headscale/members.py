@@ -13,6 +13,7 @@ from culvert.vpns.authoring import (
     AssigningMeshVpn,
     Node,
     Process,
+    Role,
     VpnError,
     wait_for_ping,
 )
@@ -123,6 +124,7 @@ class Member:
             "--accept-dns=false",
             "--netfilter-mode=off",
             f"--timeout={most_s:g}s",
+            *self._routing(),
         ]
         what = f"{self.vpn.id} on node {self.node.name}"
         remedy = "see the logs of headscale on its node and of tailscaled"
@@ -133,6 +135,24 @@ class Member:
         if done.returncode != 0:
             lines = (done.stderr or done.stdout).strip().splitlines()[-3:]
             raise VpnError(what, f"it did not register: {' / '.join(lines)}", remedy)
+
+    def _routing(self) -> list[str]:
+        """The gateway is a subnet router for the networks behind it."""
+        behind = ",".join(map(str, self.vpn.lab.behind))
+        if not behind:
+            return []
+        gateway = self.node.role is Role.GATEWAY
+        return [f"--advertise-routes={behind}" if gateway else "--accept-routes"]
+
+    def await_routes(self) -> None:
+        """Return when it has the routes to the networks behind the gateway."""
+        ip = self.node.require("ip", "install iproute2")
+
+        def routed() -> bool:
+            shown = self.node.run([ip, "route", "show", "table", str(_TABLE)], check=False).stdout
+            return all(f"{network} " in shown for network in self.vpn.lab.behind)
+
+        self._wait(routed, "had routes to the networks behind the gateway")
 
     def _discover(self, other: Member, *, direct: bool) -> None:
         """A WireGuard handshake before that would be lost, and repeated after 5 s only."""
