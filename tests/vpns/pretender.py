@@ -292,6 +292,18 @@ class SaysGoodbye(Pretender):
         super().crash(node)
 
 
+class KillsNothing(Pretender):
+    def crash(self, node: Node) -> None:
+        pass
+
+
+class Exits(Pretender):
+    """As a script that gives up."""
+
+    def connect(self, a: Node) -> None:
+        sys.exit("no route to the peer")
+
+
 class StaysDown(Pretender):
     """What was dropped cannot be resumed."""
 

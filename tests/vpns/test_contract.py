@@ -66,6 +66,8 @@ BROKEN: list[tuple[type[pretender.Pretender], Rule]] = [
     (pretender.NeverDown, Rule.COLD),
     (pretender.WarmStart, Rule.COLD),
     (pretender.SaysGoodbye, Rule.CRASH),
+    (pretender.KillsNothing, Rule.CRASH),
+    (pretender.Exits, Rule.LIFE),
     (pretender.StaysDead, Rule.CRASH),
     (pretender.StaysDown, Rule.DROP),
     (pretender.DropsNothing, Rule.DROP),

@@ -50,7 +50,7 @@ class Findings:
         except CulvertError as error:
             place = place_of(error, self.driver, self.story.methods)
             self.breaks(rule, f"{error} ({error.remedy})", place=place)
-        except Exception as error:  # a driver may raise anything
+        except (Exception, SystemExit) as error:  # a driver may raise anything
             place = place_of(error, self.driver, self.story.methods)
             name = type(error).__name__
             self.breaks(rule, f"raised {name} instead of a CulvertError: {error}", place=place)

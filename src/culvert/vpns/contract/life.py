@@ -245,7 +245,7 @@ class Life:
             event()
         except NotPossible as error:
             self.findings.not_offered[rule] = error.why
-        except Exception:  # of the driver
+        except (Exception, SystemExit):  # of the driver
             with self.guarded(rule):
                 raise
         else:
@@ -274,9 +274,13 @@ class Life:
         while len(counts) < _CRASHES and 0 not in counts:
             with self.story.part(f"crash {len(counts) + 1} of node {node.name}"):
                 capture.packets()
+                ran = list(self.vpn.processes[node.name])
                 if not self._offered(Rule.CRASH, lambda: self.vpn.crash(node)):
                     return
                 with self.guarded(Rule.CRASH):
+                    for process in ran:
+                        if process.alive():
+                            self.breaks(Rule.CRASH, f"{process.name} runs on after crash()")
                     counts.append(self._sent_in_crash(node, capture))
                     self.vpn.leave(self.lab.a)
                     self.vpn.join(node)
