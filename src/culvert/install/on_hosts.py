@@ -11,7 +11,7 @@ from culvert.install.log import append
 from culvert.install.roles import play, playbook_program, roles_path, wanted_vpns
 from culvert.journal.record import InstallRecord
 from culvert.labs.hosts.listed.inventory import HostEntry
-from culvert.labs.hosts.ssh.connection import KNOWN_KEYS_ONLY
+from culvert.labs.hosts.ssh.command import KNOWN_KEYS_ONLY
 from culvert.vpns import registry
 
 FORKS = 50

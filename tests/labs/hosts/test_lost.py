@@ -18,7 +18,7 @@ from culvert.journal.journal import Journal
 from culvert.labs.hosts import host
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.remote import start
-from culvert.labs.hosts.ssh import connection
+from culvert.labs.hosts.ssh import command, connection
 from culvert.plan.schedule import to_repeat
 from culvert.waiting import wait_until
 from tests.cli import Cli
@@ -167,10 +167,9 @@ def test_the_link_to_a_host_is_cut_in_a_trial(
 ) -> None:
     """The host removes everything by itself, and the controller does not wait for it."""
     impatient = tuple(
-        option.replace(f"Interval={connection.ALIVE_S}", "Interval=1")
-        for option in connection._OPTIONS
+        option.replace(f"Interval={command.ALIVE_S}", "Interval=1") for option in command._OPTIONS
     )
-    monkeypatch.setattr(connection, "_OPTIONS", impatient)
+    monkeypatch.setattr(command, "_OPTIONS", impatient)
     monkeypatch.setattr(host, "SILENT_S", 5.0)
     monkeypatch.setattr(start, "SILENCE_S", 4)
     monkeypatch.setattr(connection, "SILENCE_S", 4)

@@ -24,7 +24,8 @@ from culvert.labs.hosts.remote.start import (
     start_agent,
 )
 from culvert.labs.hosts.ssh.bootstrap import FirstContact, first_contact
-from culvert.labs.hosts.ssh.connection import ALIVE_COUNT, ALIVE_S, SshConnection
+from culvert.labs.hosts.ssh.command import ALIVE_COUNT, ALIVE_S
+from culvert.labs.hosts.ssh.connection import SshConnection
 
 _KEEP = """\
 mkdir -p "$2"

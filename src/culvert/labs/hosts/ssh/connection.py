@@ -8,17 +8,13 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from culvert import tools
 from culvert.errors import DeadlineExceeded, HostLost, LabError
 from culvert.labs.hosts.listed.inventory import HostEntry
+from culvert.labs.hosts.ssh.command import CONNECT_S, ssh_command
 from culvert.labs.hosts.ssh.failures import LoginRefused, connection_error
 from culvert.labs.hosts.ssh.printed import MOST_BYTES, Marks, Printed, last_line
 from culvert.waiting import wait_until, within
 
-CONNECT_S = 15
-ALIVE_S = 5
-ALIVE_COUNT = 3
-"""A connection without an answer for ALIVE_S x ALIVE_COUNT seconds is given up."""
 REPEATS = 3
 PAUSE_S = (0.5, 2.0)
 """Between logins that sshd refused at once, at random."""
@@ -36,24 +32,6 @@ _WAITING = (
     'then while [ -n "$(timeout {silence_s} dd bs=1 count=1 2>/dev/null)" ]; do :; done; '
     "else cat >/dev/null; fi"
 )
-KNOWN_KEYS_ONLY = ("StrictHostKeyChecking=yes", "UpdateHostKeys=no")
-"""Unknown and changed host keys are refused, and none is added to known_hosts."""
-_OPTIONS = (
-    "BatchMode=yes",
-    *KNOWN_KEYS_ONLY,
-    f"ConnectTimeout={CONNECT_S}",
-    f"ServerAliveInterval={ALIVE_S}",
-    f"ServerAliveCountMax={ALIVE_COUNT}",
-    "ForwardAgent=no",
-    "ForwardX11=no",
-    "ClearAllForwardings=yes",
-    "PermitLocalCommand=no",
-    "RemoteCommand=none",
-    "RequestTTY=no",
-    "LogLevel=ERROR",
-)
-"""They come first, so that nothing in the user's configuration weakens them (ssh_config(5): the
-first value counts)."""
 
 
 class SshConnection:
@@ -91,9 +69,10 @@ class SshConnection:
 
     def _open_once(self) -> None:
         self._end()
-        argv = self._argv(
+        argv = ssh_command(
+            self.entry,
             *("-M", "-T", "-E", str(self._log)),
-            options=("ControlMaster=yes", "ControlPersist=no"),
+            options=("ControlMaster=yes", "ControlPersist=no", f"ControlPath={self._socket}"),
         )
         self._master = master = self._popen([*argv, self._farewell], stderr=subprocess.STDOUT)
         self._printed = Printed(master.stdout, master.kill)
@@ -282,20 +261,8 @@ class SshConnection:
             ) from error
 
     def _session(self, command: str) -> list[str]:
-        return [*self._argv("-T", options=("ControlMaster=no",)), command]
-
-    def _argv(self, *words: str, options: tuple[str, ...]) -> list[str]:
-        entry = self.entry
-        argv = [str(tools.require("ssh", "apt-get install openssh-client")), *words]
-        for option in (*_OPTIONS, *options, f"ControlPath={self._socket}"):
-            argv += ["-o", option]
-        if entry.port is not None:
-            argv += ["-p", str(entry.port)]
-        if entry.user is not None:
-            argv += ["-l", entry.user]
-        if entry.key_file is not None:
-            argv += ["-i", entry.key_file]
-        return [*argv, *entry.arguments, "--", entry.destination]
+        options = ("ControlMaster=no", f"ControlPath={self._socket}")
+        return [*ssh_command(self.entry, "-T", options=options), command]
 
 
 def _flooded(name: str, most_bytes: int) -> HostLost:
