@@ -18,7 +18,7 @@ from typing import IO
 from culvert.errors import LabError, NotPossible
 from culvert.labs.capability import Capability
 
-START_DEADLINE_S = 5.0
+START_DEADLINE_S = 30.0
 _FAILED = b"culvert-probe exec: "
 _JOIN = ("/bin/sh", "-c", 'echo 0 > "$0" && exec "$@"')
 _STAMP = struct.Struct("<Q")
@@ -100,10 +100,15 @@ class Started:
 
 
 def _await_execution(popen: subprocess.Popen[bytes], reader: int, program: str) -> Started:
-    report = _read_to_end(reader, time.monotonic() + START_DEADLINE_S)
+    deadline = time.monotonic() + START_DEADLINE_S
+    report = _read_to_end(reader, deadline)
+    late = time.monotonic() >= deadline
     if len(report) == _STAMP.size:
         return Started(popen, _STAMP.unpack(report)[0])
     _discard(popen)
+    if late:
+        why = f"it was not executed within {START_DEADLINE_S:g} s"
+        raise LabError(f"start of {program}", why, "stop other programs on this machine")
     reason = report.partition(_FAILED)[2].decode(errors="replace").strip()
     if popen.returncode == 127:
         raise NotPossible(program, "the program is not installed", f"install {program}")
