@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from culvert.machine.tree import Tree, integers
 
-Triple = tuple[int, ...]
+
+def _triple(tree: Tree, path: str) -> tuple[int, ...] | None:
+    return integers(tree.text(path))
+
+
+def _names(tree: Tree, path: str) -> tuple[str, ...] | None:
+    names = tree.text(path)
+    return tuple(sorted(names.split())) if names else None
+
+
+def _at(path: str, read: Callable[[Tree, str], Any] = Tree.number) -> Any:
+    """A setting below /proc/sys/net, a number unless ``read`` returns something else."""
+    return field(metadata={"path": f"/proc/sys/net/{path}", "read": read})
 
 
 @dataclass(frozen=True)
@@ -17,72 +31,39 @@ class NetworkSettings:
     A lab's namespaces inherit or reset some of them; the lab records what it sets itself.
     """
 
-    rmem_default_bytes: int | None
-    rmem_max_bytes: int | None
-    wmem_default_bytes: int | None
-    wmem_max_bytes: int | None
-    optmem_max_bytes: int | None
-    tcp_rmem_bytes: Triple | None
-    tcp_wmem_bytes: Triple | None
-    tcp_mem_pages: Triple | None
-    udp_mem_pages: Triple | None
-    tcp_congestion_control: str | None
-    tcp_congestion_controls: tuple[str, ...] | None
-    tcp_ecn: int | None
-    tcp_mtu_probing: int | None
-    tcp_no_metrics_save: int | None
-    tcp_slow_start_after_idle: int | None
-    default_qdisc: str | None
-    netdev_budget: int | None
-    netdev_budget_usecs: int | None
-    netdev_max_backlog: int | None
-    dev_weight: int | None
-    busy_poll: int | None
-    busy_read: int | None
-    bpf_jit_enable: int | None
-    rps_sock_flow_entries: int | None
-    ip_forward: int | None
-    rp_filter: int | None
+    rmem_default_bytes: int | None = _at("core/rmem_default")
+    rmem_max_bytes: int | None = _at("core/rmem_max")
+    wmem_default_bytes: int | None = _at("core/wmem_default")
+    wmem_max_bytes: int | None = _at("core/wmem_max")
+    optmem_max_bytes: int | None = _at("core/optmem_max")
+    tcp_rmem_bytes: tuple[int, ...] | None = _at("ipv4/tcp_rmem", _triple)
+    tcp_wmem_bytes: tuple[int, ...] | None = _at("ipv4/tcp_wmem", _triple)
+    tcp_mem_pages: tuple[int, ...] | None = _at("ipv4/tcp_mem", _triple)
+    udp_mem_pages: tuple[int, ...] | None = _at("ipv4/udp_mem", _triple)
+    tcp_congestion_control: str | None = _at("ipv4/tcp_congestion_control", Tree.text)
+    tcp_congestion_controls: tuple[str, ...] | None = _at(
+        "ipv4/tcp_available_congestion_control", _names
+    )
+    tcp_ecn: int | None = _at("ipv4/tcp_ecn")
+    tcp_mtu_probing: int | None = _at("ipv4/tcp_mtu_probing")
+    tcp_no_metrics_save: int | None = _at("ipv4/tcp_no_metrics_save")
+    tcp_slow_start_after_idle: int | None = _at("ipv4/tcp_slow_start_after_idle")
+    default_qdisc: str | None = _at("core/default_qdisc", Tree.text)
+    netdev_budget: int | None = _at("core/netdev_budget")
+    netdev_budget_usecs: int | None = _at("core/netdev_budget_usecs")
+    netdev_max_backlog: int | None = _at("core/netdev_max_backlog")
+    dev_weight: int | None = _at("core/dev_weight")
+    busy_poll: int | None = _at("core/busy_poll")
+    busy_read: int | None = _at("core/busy_read")
+    bpf_jit_enable: int | None = _at("core/bpf_jit_enable")
+    rps_sock_flow_entries: int | None = _at("core/rps_sock_flow_entries")
+    ip_forward: int | None = _at("ipv4/ip_forward")
+    rp_filter: int | None = _at("ipv4/conf/all/rp_filter")
 
 
 def read_network(tree: Tree) -> NetworkSettings:
     """Read /proc/sys/net as this process's network namespace sees it."""
-
-    def core(name: str) -> int | None:
-        return tree.number(f"/proc/sys/net/core/{name}")
-
-    def ipv4(name: str) -> int | None:
-        return tree.number(f"/proc/sys/net/ipv4/{name}")
-
-    def triple(name: str) -> Triple | None:
-        return integers(tree.text(f"/proc/sys/net/ipv4/{name}"))
-
-    controls = tree.text("/proc/sys/net/ipv4/tcp_available_congestion_control")
+    every = fields(NetworkSettings)
     return NetworkSettings(
-        rmem_default_bytes=core("rmem_default"),
-        rmem_max_bytes=core("rmem_max"),
-        wmem_default_bytes=core("wmem_default"),
-        wmem_max_bytes=core("wmem_max"),
-        optmem_max_bytes=core("optmem_max"),
-        tcp_rmem_bytes=triple("tcp_rmem"),
-        tcp_wmem_bytes=triple("tcp_wmem"),
-        tcp_mem_pages=triple("tcp_mem"),
-        udp_mem_pages=triple("udp_mem"),
-        tcp_congestion_control=tree.text("/proc/sys/net/ipv4/tcp_congestion_control"),
-        tcp_congestion_controls=tuple(sorted(controls.split())) if controls else None,
-        tcp_ecn=ipv4("tcp_ecn"),
-        tcp_mtu_probing=ipv4("tcp_mtu_probing"),
-        tcp_no_metrics_save=ipv4("tcp_no_metrics_save"),
-        tcp_slow_start_after_idle=ipv4("tcp_slow_start_after_idle"),
-        default_qdisc=tree.text("/proc/sys/net/core/default_qdisc"),
-        netdev_budget=core("netdev_budget"),
-        netdev_budget_usecs=core("netdev_budget_usecs"),
-        netdev_max_backlog=core("netdev_max_backlog"),
-        dev_weight=core("dev_weight"),
-        busy_poll=core("busy_poll"),
-        busy_read=core("busy_read"),
-        bpf_jit_enable=core("bpf_jit_enable"),
-        rps_sock_flow_entries=core("rps_sock_flow_entries"),
-        ip_forward=ipv4("ip_forward"),
-        rp_filter=tree.number("/proc/sys/net/ipv4/conf/all/rp_filter"),
+        **{one.name: one.metadata["read"](tree, one.metadata["path"]) for one in every}
     )
