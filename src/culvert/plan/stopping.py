@@ -54,7 +54,6 @@ class Decision:
 
     @property
     def open(self) -> tuple[str, ...]:
-        """Cells that the run waits for."""
         return tuple(key for key, cell in self.cells.items() if not cell.state.settled)
 
     @property

@@ -23,7 +23,6 @@ class Edition:
 
     @property
     def cells(self) -> tuple[Requested, ...]:
-        """Measurements in any condition, each once."""
         return tuple(dict.fromkeys(one for found in self.requested.values() for one in found))
 
     def measures(self, vpn: str, condition: str) -> bool:

@@ -104,7 +104,6 @@ class Ocserv(TunProgram):
         return IPv6Interface((TUNNELS_IPV6[number], TUNNELS_IPV6.prefixlen))
 
     def configure(self) -> None:
-        """Certificates of one authority."""
         (source,), target = self.sources, self.target
         authority = Authority(KeyKind.SECP384R1)
         for node, usage in ((target, CertificateUsage.SERVER), (source, CertificateUsage.CLIENT)):

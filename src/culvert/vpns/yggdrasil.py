@@ -73,11 +73,9 @@ class Yggdrasil(TunProgram):
 
     @property
     def inner_version(self) -> IpVersion:
-        """It has no IPv4."""
         return IpVersion.V6
 
     def inner_ipv6(self, node: Node) -> IPv6Interface | None:
-        """From its key."""
         return self._addresses[node.name]
 
     def configure(self) -> None:

@@ -89,7 +89,6 @@ class _Pair:
         return self.key[0] == BASELINE
 
     def tolerance(self, share: float) -> Tolerance:
-        """In the contrast's scale."""
         if self.logarithmic:
             return Tolerance.of_ratio(share)
         return Tolerance.of_difference(share, float(np.mean(self.a)))

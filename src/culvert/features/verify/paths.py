@@ -32,7 +32,6 @@ class _Reached(FeatureTest):
     """The metric that, if it is 1, leaves the criterion open."""
 
     def run(self, bench: Bench) -> Finding:
-        """Measure the pair, and compare."""
         reached = bench.reached(self.left, self.right)
         found = figures(reached.finding)
         way = next(name for name in ("direct", "relayed", "no_path") if found[name])

@@ -74,7 +74,6 @@ class DemoHosts:
 
     @property
     def inventory(self) -> Path:
-        """In Ansible's format."""
         return self.directory / "hosts.yml"
 
     @property
@@ -104,7 +103,6 @@ class DemoHosts:
         self._lab.close()
 
     def management(self, name: str) -> str:
-        """The address that SSH connects to."""
         return str(self._lab.nodes[name].attachments[-1].address.ip)
 
     def start_sshd(self, name: str, *, view: str = "", options: str = "") -> None:

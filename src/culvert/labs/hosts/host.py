@@ -206,7 +206,6 @@ class SshHost(Host):
         return bool(self.agent.call("exists", path=path))
 
     def has(self, feature: str) -> bool:
-        """Tried there, once a run."""
         if feature not in self._features:
             self._features[feature] = features.has(self, feature)
         return self._features[feature]

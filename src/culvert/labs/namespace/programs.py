@@ -91,7 +91,6 @@ class Programs:
         return Completed.decoded(argv, process.returncode(), out, err)
 
     def kill(self) -> None:
-        """Kill all. Idempotent."""
         for process in self._processes:
             process.stop(grace_s=0)
         self._processes.clear()

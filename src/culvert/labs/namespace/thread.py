@@ -64,7 +64,6 @@ class NamespaceThread:
         return f"/proc/{os.getpid()}/task/{self._thread.native_id}/ns/net"
 
     def open(self) -> None:
-        """Create the namespace; raises OSError."""
         if self._thread.ident is not None:
             raise self._closed()
         self._thread.start()

@@ -180,7 +180,6 @@ class NetnsNode(Node, Enterable, Steerable):
         return self._machine.find(program)
 
     def read(self, path: str) -> bytes:
-        """A file in the node's view: /run and /etc/resolv.conf are the node's own."""
         if path.startswith(_OF_THE_NAMESPACE):
             # /proc/net is that of the process, whose other threads are in the host's namespace.
             own = Path(path.replace("/proc/net/", "/proc/thread-self/net/", 1))
@@ -188,7 +187,6 @@ class NetnsNode(Node, Enterable, Steerable):
         return self.file(path).read_bytes()
 
     def exists(self, path: str) -> bool:
-        """Whether a path exists in the node's view."""
         return self.file(path).exists()
 
     def remove(self, path: str) -> None:

@@ -63,7 +63,6 @@ class Hypervisor(ABC):
         return ()
 
     def environment(self, folder: Folder) -> dict[str, str]:
-        """Variables that the program needs."""
         del folder
         return {}
 

@@ -33,7 +33,6 @@ class Uml(Hypervisor):
 
     @property
     def program(self) -> Path:
-        """Checks by booting a guest."""
         if self._given is not None:
             return self._given
         assert self._built is not None  # checked by missing()

@@ -142,7 +142,6 @@ class Http(Measurement[HttpParameters]):
         return parameters.duration_s + 1
 
     def run(self, session: Session, parameters: HttpParameters) -> Outcome:
-        """Load pages for the requested time."""
         marked = MarkedFlow(session, parameters.duration_s)
         with session.watch(sample_one_in=SAMPLE_ONE_IN, marked_run=marked.marked_run) as watched:
             marked.start()

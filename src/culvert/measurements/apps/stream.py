@@ -84,7 +84,6 @@ class StreamParameters(BaseParameters):
 
     @property
     def video(self) -> Video:
-        """The video that they describe."""
         return Video(
             rate_bps=self.rate_bps,
             frames_per_s=self.frames_per_s,
@@ -141,7 +140,6 @@ class Stream(Measurement[StreamParameters]):
         return parameters.duration_s
 
     def run(self, session: Session, parameters: StreamParameters) -> Outcome:
-        """Send the video once."""
         video = parameters.video
         stream = _stream(session, parameters, video)
         run = UdpRun(session, stream, quiet_ms(session, stream.to))

@@ -96,7 +96,6 @@ class Played:
 
     @property
     def frames(self) -> int:
-        """All of them."""
         return len(self.delays_ns)
 
     @property

@@ -85,7 +85,6 @@ class Losses:
         return self.qdisc + self.interface + self.tunnel + self.unattributed
 
     def metrics(self) -> list[Metric]:
-        """One metric for each place."""
         return [
             Metric(f"lost_{'on' if place == 'link' else 'in'}_{place}", "packets", count)
             if place != "unattributed"

@@ -74,7 +74,6 @@ class Loaded:
 
     @property
     def by_stream(self) -> list[int]:
-        """Bytes that each connection carried."""
         return [stream.bytes for stream in self.sunk.streams] or [self.sunk.bytes]
 
 

@@ -66,7 +66,6 @@ class _Transactions(Measurement[TransactionParameters]):
         return parameters.duration_s
 
     def run(self, session: Session, parameters: TransactionParameters) -> Outcome:
-        """Send requests for the given time."""
         inner = session.inner(session.target)
         with session.watch(sample_one_in=1) as watched:
             marked = _send_marked(session)

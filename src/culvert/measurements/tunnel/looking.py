@@ -20,7 +20,6 @@ class EndCaptures:
             capture.ready()
 
     def checks(self) -> list[Check]:
-        """End them; the checks of both."""
         captured = {name: capture.end() for name, capture in self._captures.items()}
         return [
             check

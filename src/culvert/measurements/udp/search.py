@@ -72,7 +72,6 @@ class SearchPlan:
 
     @property
     def min_pps(self) -> float:
-        """The lowest rate that is tried."""
         least = LEAST_PACKETS / self.trial_s
         return min(max(self.max_pps / RANGE, least), self.max_pps / 2)
 

@@ -26,7 +26,6 @@ class Cell(Generic[Outcome]):
 
     @property
     def style(self) -> str:
-        """A name for style sheets."""
         return self.outcome.replace(" ", "-")
 
 

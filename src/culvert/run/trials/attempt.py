@@ -60,7 +60,6 @@ class OnePath:
 
     @property
     def counts(self) -> bool:
-        """Whether it was measured and proved."""
         return self.outcome is not None and self.error is None
 
 

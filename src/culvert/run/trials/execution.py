@@ -45,7 +45,6 @@ class Earlier:
         return [metric for part in self.parts for metric in part.metrics]
 
     def has(self, path: Path) -> bool:
-        """Whether the path was measured."""
         return any(str(path) in part.paths for part in self.parts)
 
 

@@ -69,7 +69,6 @@ class Report:
     """Events that the driver does not offer, each with the reason."""
 
     def verdict(self, rule: Rule) -> Verdict:
-        """Of one rule."""
         if any(violation.rule is rule for violation in self.violations):
             return Verdict.NO
         if rule in self.looked_at:

@@ -89,7 +89,6 @@ class Control:
         return ("-c", self._config, "serve")
 
     def ready(self, process: Process) -> bool:
-        """Whether its commands can be given."""
         del process
         return accepts(self.node, self._socket)
 

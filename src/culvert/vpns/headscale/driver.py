@@ -61,7 +61,6 @@ class Headscale(AssigningMeshVpn):
         self.ports = Ports.usual(plain=PLAIN in self.chosen)
 
     def version(self, host: Host) -> str:
-        """Of Tailscale's programs and of Headscale."""
         tailscale = host.run([self.program(host, members.DAEMON), "--version"]).stdout.split()
         headscale = host.run([self.program(host, HEADSCALE), "version"]).stdout.split()
         return f"Tailscale {tailscale[0]}, Headscale {headscale[2]}"
@@ -119,12 +118,10 @@ class Headscale(AssigningMeshVpn):
             self._members[client.name].await_routes()
 
     def drop(self, path: Path) -> None:
-        """``tailscale down`` at both ends."""
         for node in self.lab.ends(path):
             self._members[node.name].api.want(running=False)
 
     def resume(self, path: Path) -> None:
-        """``tailscale up`` at both ends."""
         for node in self.lab.ends(path):
             self._members[node.name].api.want(running=True)
         self.reach(path)
@@ -151,7 +148,6 @@ class Headscale(AssigningMeshVpn):
         return self.routes(node, (peer,)).get(peer.name, Route(self.relay.name))
 
     def routes(self, source: Node, targets: Sequence[Node]) -> Mapping[str, Route]:
-        """By one request to the source."""
         peers = self._members[source.name].api.peers()
         known = {node.name: peers.get(self._members[node.name].address) for node in targets}
         found = {name: peer for name, peer in known.items() if peer is not None}

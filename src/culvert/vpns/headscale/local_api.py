@@ -78,7 +78,6 @@ class LocalApi:
         self._path = path
 
     def status(self) -> MemberStatus:
-        """The member and its peers now."""
         answer = json.loads(self._request("GET", "/status"))
         peers = {
             address: Peer(peer["CurAddr"], peer["Relay"], peer["LastHandshake"])

@@ -37,7 +37,6 @@ class Commands:
         )
 
     def down(self, node: Node, peer: Node) -> str:
-        """The reverse."""
         return _batch(self._removals(node, peer))
 
     def _outer(self, node: Node) -> str:

@@ -167,7 +167,6 @@ class Xfrm(TunnelVpn):
         return DataPath.KERNEL
 
     def determine_data_path(self, node: Node) -> DataPath:
-        """KERNEL if it holds security associations."""
         if ipsec_inner.holds_associations(node):
             return DataPath.KERNEL
         raise VpnError(

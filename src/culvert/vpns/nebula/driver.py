@@ -140,7 +140,6 @@ class Nebula(MeshVpn):
         )
 
     def apply_policy(self, policy: Policy) -> None:
-        """Each member reads its rules again."""
         settings.apply_policy(self, policy, self._consoles)
 
     def _both_ways(self, path: Path) -> tuple[tuple[Node, str], tuple[Node, str]]:
@@ -183,7 +182,6 @@ class Nebula(MeshVpn):
         return back if there == DIRECT else there
 
     def route_to(self, node: Node, peer: Node) -> Route:
-        """By the node's hostmap."""
         end = self._consoles.established(node, str(self.inner(peer).ip))
         return DIRECT if end.remote or not end.relays else Route(self.relay.name)
 

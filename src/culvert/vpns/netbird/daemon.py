@@ -177,5 +177,4 @@ class Daemon:
         )
 
     def status(self) -> Status:
-        """Its servers and peers now."""
         return Status(self.call("Status", {"getFullPeerStatus": True}))

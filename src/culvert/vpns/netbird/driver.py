@@ -74,7 +74,6 @@ class NetBird(AssigningMeshVpn):
     # -- its life ----------------------------------------------------------------------------------
 
     def choose(self, lab: Lab) -> None:
-        """The device, and all ports."""
         self.device, self.ports = lab.free_device(self.device), self.ports.free(lab)
         self.port = self.ports.member
 

@@ -81,7 +81,6 @@ class Netmaker(LeavesTables):
         return f"netclient {package or module}"
 
     def choose(self, lab: Lab) -> None:
-        """The device, and all ports."""
         self.device, self._ports = lab.free_device(self.device), self._ports.free(lab)
         self.port = self._ports.member
 
@@ -182,7 +181,6 @@ class Netmaker(LeavesTables):
         return OuterFlow(IPPROTO_UDP, frozenset({self.port}), (servers,))
 
     def determine_data_path(self, node: Node) -> DataPath:
-        """From the kind of the interface."""
         return path_of_device(self.id, node, self.device, kernel_kind="wireguard")
 
     def outer_length(self, inner_length: int) -> int | None:

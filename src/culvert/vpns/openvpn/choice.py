@@ -105,12 +105,10 @@ class Choice:
 
     @property
     def transport(self) -> Transport:
-        """What carries the tunnel."""
         return Transport.TCP if _TCP in self.options else Transport.UDP
 
     @property
     def static_key(self) -> bool:
-        """Whether a static key replaces certificates."""
         return PSK in self.options
 
     @property
@@ -120,7 +118,6 @@ class Choice:
 
     @property
     def renegotiates(self) -> bool:
-        """Whether it renews its keys."""
         return RENEG in self.options
 
     @property
@@ -130,7 +127,6 @@ class Choice:
 
     @property
     def kill_switch(self) -> bool:
-        """Whether nothing leaves beside the tunnel."""
         return kill_switch.OPTION in self.options
 
     @property

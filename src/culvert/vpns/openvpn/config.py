@@ -41,7 +41,6 @@ class Cipher(Enum):
 
     @property
     def aead(self) -> bool:
-        """Whether it authenticates by itself."""
         return self not in {Cipher.NONE, Cipher.AES_128_CBC, Cipher.AES_256_CBC}
 
     @property

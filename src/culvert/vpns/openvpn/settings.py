@@ -63,7 +63,6 @@ class Settings:
         return found
 
     def lines(self) -> list[str]:
-        """Lines of the configuration file."""
         settings = {
             "tun-mtu": self.tun_mtu,
             "fragment": self.fragment,

@@ -83,7 +83,6 @@ class Choice:
 
     @property
     def certificates(self) -> bool:
-        """Whether they replace the pre-shared key."""
         return _CERT in self.options
 
     @property
@@ -98,7 +97,6 @@ class Choice:
 
     @property
     def programs(self) -> Programs:
-        """The strongSwan that has it."""
         return NEWER if self.group else DISTRIBUTIONS
 
     @property

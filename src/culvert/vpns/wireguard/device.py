@@ -166,7 +166,6 @@ class KernelDevice(Device):
         return ControlTool(self.vpn.device)
 
     def missing(self, host: Host) -> list[Missing]:
-        """The kernel's WireGuard, and its tool."""
         missing = missing_from_kernel(host, "wireguard", "WireGuard in the kernel")
         if host.find(TOOL) is None:
             missing.append(Missing.to_install(TOOL, self.vpn.id))
@@ -211,7 +210,6 @@ class ProgramDevice(Device):
         return self.program.version(self.vpn, host)
 
     def create(self, node: Node) -> Process:
-        """Start the program, which creates it."""
         return self.program.start(self.vpn, node, self.vpn.device)
 
     def remove(self, node: Node) -> None:

@@ -108,6 +108,5 @@ class ManagedWireGuard(TunDevice):
         return packet.outer_length(inner_length, self.mtu)
 
     def is_handshake(self, packet_: OuterPacket) -> bool:
-        """WireGuard's, on its own port."""
         ports = {packet_.source_port, packet_.destination_port}
         return self.port in ports and packet.is_handshake(packet_)

@@ -140,7 +140,6 @@ class ZeroTier(MeshVpn):
         self.await_fact(joined, process, what, evidence=evidence)
 
     def stop(self, lab: Lab) -> None:
-        """Also remove the root's public address."""
         super().stop(lab)
         for relay in lab.of_role(Role.RELAY) if self._over_tcp else ():
             address, device = f"{_PUBLIC_ROOT}/32", relay.underlay.device

@@ -29,7 +29,6 @@ class Home:
 
     @classmethod
     def new(cls, node: Node, port: int) -> Home:
-        """With a new identity."""
         argv = [_tool(node, IDTOOL), "generate"]
         printed = node.run(argv, timeout_s=_GENERATE_S).stdout
         return cls(node, Identity.parse(printed), port)
@@ -62,7 +61,6 @@ class Home:
         self._file(f"networks.d/{network}.conf", "")
 
     def token(self) -> str:
-        """That of its control interface."""
         return self.node.text(f"{self.path}/authtoken.secret")
 
     def cli(self, *words: str) -> str:
@@ -81,7 +79,6 @@ class Home:
         return str(address) in status.assigned(self.cli("-j", "listnetworks"), network)
 
     def network_status(self, network: str) -> str:
-        """In the program's words."""
         return status.network_status(self.cli("-j", "listnetworks"), network)
 
     def endpoint(self, peer: Identity) -> status.Endpoint:

@@ -129,7 +129,6 @@ class SshConnection:
                 path.unlink()
 
     def kill(self) -> None:
-        """End the connection without notice."""
         if self._master is not None:
             self._master.kill()
             self._master.wait()

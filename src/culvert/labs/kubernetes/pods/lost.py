@@ -66,7 +66,6 @@ class RunHere:
 
     @property
     def lost(self) -> bool:
-        """Whether nothing drives it any more."""
         lives = None if self.controller is None else self.controller.lives()
         return time.time() > self.expires_s + SLACK_S if lives is None else not lives
 

@@ -219,7 +219,6 @@ class PodNode(Node):
         return LinkState(device, "", self._mtu, True, (self.underlay.address,))
 
     def close(self) -> None:
-        """End what was started. Idempotent."""
         for process in self._processes:
             process.stop(grace_s=0)
             if not process.alive():  # else close() may wait without an end for what reads it

@@ -73,7 +73,6 @@ class Wire:
         self._ask("set", direction=direction, conditions=conditions)
 
     def statistics(self) -> Statistics:
-        """The counts until now."""
         return Statistics.of(self._ask("statistics", event="statistics"))
 
     @property
