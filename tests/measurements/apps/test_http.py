@@ -112,7 +112,7 @@ def test_impossible_parameters_are_refused(wrong: dict[str, Any]) -> None:
 @pytest.mark.vpn
 @WIREGUARD
 @pytest.mark.parametrize("word", ["none", "wireguard/go"])
-@pytest.mark.parametrize(("version", "connection"), [(2, "fresh"), (3, "fresh"), (3, "reused")])
+@pytest.mark.parametrize(("version", "connection"), [(2, "fresh"), (3, "reused")])
 def test_pages_are_loaded_and_proved(word: str, version: int, connection: str) -> None:
     page = {**SHORT, "version": version, "connection": connection}
     finding = cells.measure(vpn(word), Http(), page)
