@@ -101,7 +101,7 @@ def test_a_phase_that_cannot_be_has_its_reason() -> None:
     for phase in set(Phase) - {Phase.RUN}:
         finding = after("none", phase)
         assert finding.status is Status.UNSUPPORTED
-        assert "there is no tunnel" in finding.reason
+        assert finding.reason == "none: it has no tunnel for this event"
 
 
 @pytest.mark.lab
