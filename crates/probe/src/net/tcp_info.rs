@@ -82,6 +82,11 @@ pub struct TcpInfo {
 }
 
 impl TcpInfo {
+    /// Into the sum of several connections, which is none before the first.
+    pub fn add_to(&self, sum: &mut Option<TcpInfo>) {
+        *sum = Some(sum.map_or(*self, |sum| sum.plus(self)));
+    }
+
     /// Two connections as if they were one: what counts is added, the rest is that of the first.
     pub fn plus(&self, other: &TcpInfo) -> TcpInfo {
         TcpInfo {

@@ -157,7 +157,7 @@ impl Drop for Counted<'_> {
         };
         let all = self.counts.tcp_info.lock();
         let mut all = all.unwrap_or_else(PoisonError::into_inner);
-        *all = Some(all.map_or(info, |all| all.plus(&info)));
+        info.add_to(&mut all);
     }
 }
 

@@ -217,7 +217,7 @@ impl<'a> Transactions<'a> {
 
     fn add_up(&mut self, socket: &Socket) {
         if let Ok(info) = TcpInfo::of(socket) {
-            self.tcp_info = Some(self.tcp_info.map_or(info, |all| all.plus(&info)));
+            info.add_to(&mut self.tcp_info);
         }
     }
 

@@ -17,6 +17,7 @@ use crate::tasks::secure::runtime::{block_on, requested};
 use crate::values::{Seconds, Token};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -110,8 +111,12 @@ impl Connection {
         let mut open = JoinSet::new();
         for &size in objects {
             match self {
-                Connection::Two(connection) => open.spawn(connection.fetch(*token, size)),
-                Connection::Three(connection) => open.spawn(connection.fetch(*token, size)),
+                Connection::Two(connection) => {
+                    open.spawn(reported(two::fetch(connection.requests(), *token, size)))
+                }
+                Connection::Three(connection) => {
+                    open.spawn(reported(three::fetch(connection.requests(), *token, size)))
+                }
             };
         }
         let mut fetched = Vec::with_capacity(objects.len());
@@ -129,12 +134,18 @@ impl Connection {
         match self {
             Connection::Two(connection) => {
                 if let Some(info) = connection.close().await {
-                    counted.tcp_info = Some(counted.tcp_info.map_or(info, |all| all.plus(&info)));
+                    info.add_to(&mut counted.tcp_info);
                 }
             }
             Connection::Three(connection) => counted.udp.add(&connection.close().await),
         }
     }
+}
+
+async fn reported<E: Display>(
+    fetched: impl Future<Output = Result<Fetched, E>>,
+) -> Result<Fetched, String> {
+    fetched.await.map_err(|error| error.to_string())
 }
 
 /// The state of a run.

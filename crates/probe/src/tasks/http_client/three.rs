@@ -10,7 +10,7 @@ use crate::values::Token;
 use bytes::{Buf, Bytes};
 use h3::client::SendRequest;
 use quinn::{Endpoint, VarInt};
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::net::SocketAddr;
 use tokio::task::JoinHandle;
 
@@ -58,17 +58,8 @@ impl Connector {
 }
 
 impl Connection {
-    pub fn fetch(
-        &self,
-        token: Token,
-        size: u32,
-    ) -> impl Future<Output = Result<Fetched, String>> + Send + 'static {
-        let requests = self.requests.clone();
-        async move {
-            fetch(requests, token, size)
-                .await
-                .map_err(|error| error.to_string())
-        }
+    pub fn requests(&self) -> Requests {
+        self.requests.clone()
     }
 
     /// The connection, with its counts.
@@ -81,7 +72,7 @@ impl Connection {
     }
 }
 
-async fn fetch(
+pub async fn fetch(
     mut requests: Requests,
     token: Token,
     size: u32,

@@ -14,7 +14,6 @@ use crate::values::Token;
 use bytes::Bytes;
 use h2::client::{Builder, SendRequest};
 use rustls::pki_types::ServerName;
-use std::future::Future;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -84,17 +83,8 @@ impl Connector {
 }
 
 impl Connection {
-    pub fn fetch(
-        &self,
-        token: Token,
-        size: u32,
-    ) -> impl Future<Output = Result<Fetched, String>> + Send + 'static {
-        let requests = self.requests.clone();
-        async move {
-            fetch(requests, token, size)
-                .await
-                .map_err(|error| error.to_string())
-        }
+    pub fn requests(&self) -> SendRequest<Bytes> {
+        self.requests.clone()
     }
 
     /// The kernel's figures of all of it.
@@ -107,7 +97,7 @@ impl Connection {
     }
 }
 
-async fn fetch(
+pub async fn fetch(
     requests: SendRequest<Bytes>,
     token: Token,
     size: u32,

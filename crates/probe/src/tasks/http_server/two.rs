@@ -69,8 +69,7 @@ struct Counted(Arc<Server>, OwnedFd);
 impl Drop for Counted {
     fn drop(&mut self) {
         if let Ok(info) = TcpInfo::of(&self.1) {
-            let mut served = self.0.served();
-            served.tcp_info = Some(served.tcp_info.map_or(info, |all| all.plus(&info)));
+            info.add_to(&mut self.0.served().tcp_info);
         }
     }
 }
