@@ -46,8 +46,11 @@ fn pages_arrive_whole_on_fresh_and_on_one_connection() {
         if version == "2" {
             let received = loaded["tcp_info"]["bytes_received"].as_u64();
             assert!(received.unwrap() > whole);
-            // The last bytes of TLS may come when the client has closed.
-            assert!(served["tcp_info"]["bytes_sent"].as_u64() >= received);
+            // The last bytes of TLS may come when the client has closed, and the kernel counts a FIN
+            // as a byte that was received, not as one that was sent.
+            let sent = served["tcp_info"]["bytes_sent"].as_u64().unwrap();
+            let fins = served["connections"].as_u64().unwrap();
+            assert!(sent + fins >= received.unwrap(), "{sent} {received:?}");
         } else {
             assert!(loaded["udp"]["received_bytes"].as_u64().unwrap() > whole);
             assert!(served["udp"]["sent"].as_u64() >= loaded["udp"]["received"].as_u64());
