@@ -34,8 +34,7 @@ def roles(namespace: str) -> list[Manifest]:
 def _role(kind: str, name: str, needed: Sequence[Right]) -> Manifest:
     by_resource: dict[str, list[str]] = {}
     for right in needed:
-        resource = f"{right.resource}/{right.subresource}" if right.subresource else right.resource
-        by_resource.setdefault(resource, []).append(right.verb)
+        by_resource.setdefault(right.whole_resource, []).append(right.verb)
     rules = [
         {"apiGroups": [""], "resources": [resource], "verbs": verbs}
         for resource, verbs in by_resource.items()

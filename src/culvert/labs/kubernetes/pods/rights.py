@@ -14,9 +14,13 @@ class Right:
     subresource: str = ""
     of_cluster: bool = False
 
+    @property
+    def whole_resource(self) -> str:
+        """With its subresource, as rules name it."""
+        return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+
     def __str__(self) -> str:
-        name = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
-        return f"{self.verb} {name}"
+        return f"{self.verb} {self.whole_resource}"
 
 
 def rights(*, own_namespace: bool) -> list[Right]:
