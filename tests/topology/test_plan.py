@@ -187,6 +187,16 @@ def test_a_host_behind_the_gateway_is_routed_by_it_and_is_not_its_underlay() -> 
     assert plan(star(2)).behind == ()
 
 
+def test_a_node_with_two_links_is_routed_by_the_core_and_not_by_its_neighbour() -> None:
+    networks = Network("a", "b"), Network("a", "core"), Network("b", "core")
+    nodes = NodeSpec("a"), NodeSpec("b"), NodeSpec("core", Role.ROUTER)
+    made = plan(Topology("two links", nodes, networks, (Path("a", "b"),)))
+    own = {cable.left.node: cable for cable in made.cables if cable.right.node == "core"}
+    gateways = {route.node: route.gateway for route in made.routes}
+    for name in ("a", "b"):
+        assert gateways[name] == own[name].right.attachment.address.ip
+
+
 def test_the_largest_labs_have_addresses() -> None:
     thousand = mesh(1000)
     for topology in (star(1000), thousand):

@@ -192,7 +192,7 @@ def _upstream(made: UnderlayPlan, node: str) -> Cable | None:
     """The cable from a node towards the core router, which is always its right end."""
     if node == CORE or made.topology.name == Shape.PAIR:
         return None
-    return next(cable for cable in made.cables if cable.network.left == node)
+    return [cable for cable in made.cables if cable.network.left == node][-1]
 
 
 def _into(made: UnderlayPlan, router: str, upstream: Cable) -> list[StaticRoute]:
