@@ -29,6 +29,8 @@ NODE: Mapping[str, str] = {
     # as traffic. The loopback exists already and keeps ::1.
     "net/ipv6/conf/default/disable_ipv6": "1",
     "net/ipv4/ping_group_range": f"0 {highest_group()}",
+    # A namespace starts with the machine's value, which is 1 beside Docker; ROUTER replaces it.
+    "net/ipv4/ip_forward": "0",
     # A connection must not start with metrics of the path from an earlier trial.
     "net/ipv4/tcp_no_metrics_save": "1",
     # Tunnels deliver packets whose return route is another interface.
