@@ -14,6 +14,8 @@ from culvert.labs.process import Process
 from culvert.topology.graph import Path, Role
 from culvert.vpns.base import Vpn
 from culvert.vpns.facts import wait_for_device, wait_for_ping
+from culvert.vpns.parts import kill_switch
+from culvert.vpns.parts.forwarding import Forwarding
 from culvert.vpns.tundevice import TunDevice
 from culvert.vpns.variant import DIRECT, Route, Variant
 
@@ -29,6 +31,21 @@ class TunnelVpn(Vpn):
     reaches_together = True
     forwards: bool = False
     """Whether the responder can carry packets from one initiator to another."""
+
+    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
+        super().__init__(variant, options)
+        self._forwarding = Forwarding()
+
+    def forward(self, device: str) -> None:
+        """Have the responder's kernel forward between its initiators, if a measured path needs it.
+        Undone by ``stop()``."""
+        if self.is_hub:
+            self._forwarding.enable(self.target, device)
+
+    def stop(self, lab: Lab) -> None:
+        super().stop(lab)
+        self._forwarding.restore()
+        kill_switch.remove(self, lab)
 
     @property
     def target(self) -> Node:

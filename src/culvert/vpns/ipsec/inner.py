@@ -15,6 +15,7 @@ from ipaddress import IPv4Interface
 from culvert.topology.shapes import Shape
 from culvert.vpns.authoring import (
     Completed,
+    DataPath,
     Lab,
     LabError,
     Node,
@@ -75,6 +76,22 @@ def holds_associations(node: Node) -> bool:
     counted = ip(node, "xfrm", "state", "count", check=False)
     held = re.search(r"SAD count (\d+)", counted.stdout)
     return held is not None and int(held[1]) > 0
+
+
+def data_path(vpn: str, node: Node, device: str) -> DataPath:
+    """KERNEL if the node's kernel holds associations; USER if it holds none and ``device`` is a tun
+    device. Raises VpnError otherwise."""
+    if holds_associations(node):
+        return DataPath.KERNEL
+    link = node.link(device)
+    if link is not None and link.kind == "tun":
+        return DataPath.USER
+    raise VpnError(
+        f"{vpn} on node {node.name}",
+        f"the kernel holds no security association and {device} is "
+        f"{link.kind if link else 'missing'}, not tun",
+        "bring the tunnel up again",
+    )
 
 
 def forget(node: Node) -> None:

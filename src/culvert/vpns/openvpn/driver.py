@@ -7,40 +7,32 @@ the kernel is disabled except for the variants dco-..., because it makes a diffe
 from __future__ import annotations
 
 from dataclasses import replace
-from ipaddress import IPv4Network
 
 from culvert.vpns.authoring import (
     LEAVE_OUT,
     Capability,
-    DataPath,
     Host,
     Lab,
     Missing,
     Node,
     NotPossible,
-    OuterFlow,
-    OuterMessage,
-    OuterPacket,
     Path,
     Process,
-    TunDevice,
-    TunnelVpn,
     Variant,
     underlay_address,
 )
-from culvert.vpns.openvpn import files
+from culvert.vpns.openvpn import files, seats
 from culvert.vpns.openvpn import packet as wire
 from culvert.vpns.openvpn import program as openvpn_program
 from culvert.vpns.openvpn.choice import OPTIONS, RENEG, VARIANTS, Choice
-from culvert.vpns.openvpn.config import DEVICE, KILL_SWITCH, PORT, Transport
-from culvert.vpns.openvpn.files import Seat
-from culvert.vpns.openvpn.settings import PROCESSES
+from culvert.vpns.openvpn.config import DEVICE, KILL_SWITCH, PORT
+from culvert.vpns.openvpn.seats import Seat
+from culvert.vpns.openvpn.underlay import OnUnderlay
 from culvert.vpns.openvpn.up import Arrival, await_next_second
 from culvert.vpns.parts import kill_switch
-from culvert.vpns.parts.forwarding import Forwarding
 
 
-class OpenVpn(TunDevice, TunnelVpn):
+class OpenVpn(OnUnderlay):
     """One server and its clients; each is one process with one thread, or in the kernel."""
 
     name = "openvpn"
@@ -61,7 +53,6 @@ class OpenVpn(TunDevice, TunnelVpn):
         # The server counts data channels of the kernel of all clients together.
         self.reaches_together = not self.choice.offloaded
         self._seats: list[Seat] = []
-        self._forwarding = Forwarding()
 
     def missing(self, host: Host) -> list[Missing]:
         return list(openvpn_program.missing_parts(host, self.choice))
@@ -79,17 +70,8 @@ class OpenVpn(TunDevice, TunnelVpn):
     def choose(self, lab: Lab) -> None:
         """Those of each server process; the first has the client's device too."""
         super().choose(lab)
-        count = min(self.choice.settings.processes or 1, len(self.sources))
-        self._seats = [Seat(self.device, self.port)]
-        for number in range(1, count):
-            device, port = lab.free_device(f"tun{number}"), lab.free_port(PORT + number)
-            self._seats.append(Seat(device, port))
-        if count > 1 and lab.spec.members_have_ipv6:
-            raise NotPossible(
-                self.id,
-                "several server processes have IPv4 inside only",
-                f"leave +{PROCESSES}-N out in this condition",
-            )
+        first = Seat(self.device, self.port)
+        self._seats = seats.chosen(self, lab, first, self.choice.settings.processes or 1)
 
     def configure(self) -> None:
         for part in self.missing(self.target):
@@ -100,14 +82,8 @@ class OpenVpn(TunDevice, TunnelVpn):
         own = f"{server} {self.choice.transport} dport {self.port}"
         kill_switch.load(self, self.sources, self.device, [own])
 
-    def stop(self, lab: Lab) -> None:
-        super().stop(lab)
-        self._forwarding.restore()
-        kill_switch.remove(self, lab)
-
     def listen(self, target: Node) -> None:
-        """Start its processes. The gateway has its address on each one's device, so a client's
-        route tells which device leads to it."""
+        """Start its processes."""
         if self.choice.static_key:
             self._arrival.listens(target, self._start(target))
             return
@@ -115,11 +91,8 @@ class OpenVpn(TunDevice, TunnelVpn):
         for number, process in enumerate(started):
             what = f"openvpn on node {target.name} was ready for clients"
             self._arrival.connected(target, process, what, number=number)
-            for client in self.sources[number :: len(started)] if len(started) > 1 else ():
-                network = IPv4Network(self.inner(client).ip)
-                target.add_route(network, device=self._seats[number].device)
-            if self.is_hub:
-                self._forwarding.enable(target, self._seats[number].device)
+            seats.lead(self, self._seats, number)
+            self.forward(self._seats[number].device)
 
     def connect(self, source: Node) -> None:
         """Start the client; up when it reports that it is connected, and in the kernel when both
@@ -152,7 +125,7 @@ class OpenVpn(TunDevice, TunnelVpn):
         if self.choice.static_key and self.processes[server.name]:
             self._stop_processes(server)
             self.listen(server)
-        number = self.sources.index(node) % len(self._seats)
+        number = seats.number_of(self, self._seats, node)
         for process in self.processes[server.name][number : number + 1]:
             if not self.choice.static_key and process.alive():
                 self._arrival.forgotten(node, server, process, number)
@@ -204,32 +177,3 @@ class OpenVpn(TunDevice, TunnelVpn):
     @property
     def _arrival(self) -> Arrival:
         return Arrival(self, self.processes[self.target.name])
-
-    # -- what the proof needs ----------------------------------------------------------------------
-
-    @property
-    def data_path(self) -> DataPath:
-        return DataPath.KERNEL if self.choice.offloaded else DataPath.USER
-
-    @property
-    def messages(self) -> tuple[OuterMessage, ...]:
-        return wire.messages(static_key=self.choice.static_key)
-
-    @property
-    def outer_flow(self) -> OuterFlow | None:
-        ports = frozenset(seat.port for seat in self._seats) or frozenset({self.port})
-        if self.choice.transport is Transport.TCP:
-            return OuterFlow(wire.TCP, ports)
-        flow = super().outer_flow
-        return flow and replace(flow, ports=ports)
-
-    def outer_length(self, inner_length: int) -> int | None:
-        """From the cipher; None over TCP, whose segments differ, and for packets that --fragment
-        splits."""
-        if self.choice.transport is Transport.TCP:
-            return None
-        return wire.udp_length(self._framing, inner_length, self.choice.settings.fragment)
-
-    def is_handshake(self, packet: OuterPacket) -> bool:
-        """The control channel's packets; with a static key there are none."""
-        return not self.choice.static_key and wire.is_control(packet)

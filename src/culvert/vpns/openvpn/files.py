@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from culvert.vpns.authoring import Node, TunnelVpn, underlay_address
 from culvert.vpns.openvpn import config
 from culvert.vpns.openvpn.choice import Choice
 from culvert.vpns.openvpn.config import CertificateFiles, Dialect, Tunnel, TunnelEnds
+from culvert.vpns.openvpn.seats import Seat, dealt_to
 from culvert.vpns.openvpn.up import socket_of
 from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 
 CONFIG = "openvpn/config"
-
-
-@dataclass(frozen=True)
-class Seat:
-    """The device and the port of a server process."""
-
-    device: str
-    port: int
 
 
 def config_of(number: int) -> str:
@@ -57,7 +50,7 @@ def write_all(vpn: TunnelVpn, choice: Choice, dialect: Dialect, seats: Sequence[
         )
 
     dealt = [
-        [(client, tunnel(client, seat)) for client in vpn.sources[number :: len(seats)]]
+        [(client, tunnel(client, seat)) for client in dealt_to(vpn, seats, number)]
         for number, seat in enumerate(seats)
     ]
     if choice.static_key:

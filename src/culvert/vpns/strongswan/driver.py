@@ -30,7 +30,6 @@ from culvert.vpns.ipsec import esp
 from culvert.vpns.ipsec import inner as ipsec_inner
 from culvert.vpns.ipsec import transforms as ipsec
 from culvert.vpns.parts import kill_switch
-from culvert.vpns.parts.forwarding import Forwarding
 from culvert.vpns.strongswan import charon as strongswan_charon
 from culvert.vpns.strongswan import files
 from culvert.vpns.strongswan import variants as known
@@ -64,7 +63,6 @@ class StrongSwan(TunnelVpn):
         self.carriage, self.in_kernel = self.choice.carriage, self.choice.in_kernel
         self.cpu_attributable = self.ipv6_inside = not self.in_kernel
         self.routes_behind = self.forwards = not self.in_kernel
-        self._forwarding = Forwarding()
         self.variant = replace(variant, facts={**variant.facts, **self.choice.facts()})
 
     # -- requirements ------------------------------------------------------------------------------
@@ -103,8 +101,7 @@ class StrongSwan(TunnelVpn):
 
     def listen(self, target: Node) -> None:
         self._start(target)
-        if self.is_hub:
-            self._forwarding.enable(target, DEVICE)
+        self.forward(DEVICE)
 
     def connect(self, source: Node) -> None:
         """Start the initiator and initiate; up when the child SA is installed."""
@@ -144,8 +141,6 @@ class StrongSwan(TunnelVpn):
         """Stop all charons; their devices, associations, policies and routes are removed with
         them."""
         super().stop(lab)
-        self._forwarding.restore()
-        kill_switch.remove(self, lab)
         if self.in_kernel and self._lab is not None:
             for node in (*self.sources, self.target):
                 ipsec_inner.release(self.carriage, node, self.inner(node))
@@ -183,19 +178,7 @@ class StrongSwan(TunnelVpn):
         return DataPath.KERNEL if self.in_kernel else DataPath.USER
 
     def determine_data_path(self, node: Node) -> DataPath:
-        """KERNEL if it holds security associations; USER if it holds none and ipsec0 is a tun
-        device."""
-        if ipsec_inner.holds_associations(node):
-            return DataPath.KERNEL
-        link = node.link(DEVICE)
-        if link is not None and link.kind == "tun":
-            return DataPath.USER
-        raise VpnError(
-            f"{self.id} on node {node.name}",
-            f"the kernel holds no security association and {DEVICE} is "
-            f"{link.kind if link else 'missing'}, not tun",
-            "bring the tunnel up again",
-        )
+        return ipsec_inner.data_path(self.id, node, DEVICE)
 
     @property
     def outer_flow(self) -> OuterFlow | None:

@@ -20,7 +20,6 @@ from culvert.vpns.authoring import (
     Variant,
 )
 from culvert.vpns.parts import kill_switch
-from culvert.vpns.parts.forwarding import Forwarding
 from culvert.vpns.wireguard import default_route
 from culvert.vpns.wireguard import packet as wire
 from culvert.vpns.wireguard import variants as known
@@ -61,7 +60,6 @@ class WireGuard(Peers):
             self._wireguard = PROGRAMS.get(variant.name, CURRENT)
             self._implementation = ProgramDevice(self, self._wireguard)
             self.watchers = 1  # of its control socket
-        self._forwarding = Forwarding()
         self._rosenpass = Rosenpass(self) if ROSENPASS in options else None
 
     # -- requirements ------------------------------------------------------------------------------
@@ -107,8 +105,7 @@ class WireGuard(Peers):
         self.set_up_device(target)  # first: GotaTun ends when it reads from a device that is down
         port = [("listen_port", str(self.port))] if self._wireguard.keeps_port else []
         self.control.configure(target, [self._keys.private(target.name), *port, *peers])
-        if self.is_hub:
-            self._forwarding.enable(target, self.device)
+        self.forward(self.device)
         self._listen_at_port(target, process)
         if self._rosenpass:
             self._rosenpass.start(target, target)
@@ -146,11 +143,9 @@ class WireGuard(Peers):
 
     def stop(self, lab: Lab) -> None:
         super().stop(lab)
-        self._forwarding.restore()
         if self._lab is not None and self._leads:
             for source in self.sources:
                 default_route.clear(source)
-        kill_switch.remove(self, lab)
 
     def set_up_device(self, node: Node) -> None:
         if NO_OFFLOADS in self.chosen:
