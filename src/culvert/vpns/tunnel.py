@@ -43,6 +43,7 @@ class TunnelVpn(Vpn):
             self._forwarding.enable(self.target, device)
 
     def stop(self, lab: Lab) -> None:
+        """Undo ``forward()`` and remove the kill switch's rules too."""
         super().stop(lab)
         self._forwarding.restore()
         kill_switch.remove(self, lab)
