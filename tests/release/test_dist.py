@@ -107,7 +107,7 @@ def test_the_debian_package_works_and_leaves_nothing(wheel: Path, tmp_path: Path
     python = run("/usr/bin/python3", "-c", "import sys; print(sys.version_info[:2])", cwd=tmp_path)
     if python.strip() != str(sys.version_info[:2]):
         pytest.skip(f"Debian's Python is another than that of the package: {python.strip()}")
-    package = shutil.copy(package_of(wheel), tmp_path / "culvert.deb")
+    package = package_of(wheel)  # not below the folder that the script hides
     said = run("unshare", "--mount", "sh", "-ec", INSTALL, "sh", tmp_path, package, cwd=tmp_path)
     assert said.splitlines()[0] == f"culvert {wheel.name.split('-')[1]}"
     assert "Usage: culvert run" in said
