@@ -66,7 +66,7 @@ def test_the_gateway_of_a_star_has_cores_of_its_own() -> None:
     assert star("cores = 3").cpus == {"gateway": (0, 1, 2), **dict.fromkeys(generators, (3,))}
     with pytest.raises(NotPossible, match="none is left for the generators"):
         star("cores = 4")
-    with pytest.raises(NotPossible, match="1 nodes with 5 CPUs each"):
+    with pytest.raises(NotPossible, match="one node with 5 CPUs needs 5"):
         star("cores = 5")
 
 

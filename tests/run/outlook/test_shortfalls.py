@@ -121,7 +121,7 @@ clients = [8, 500]
 def test_the_largest_number_of_clients_that_fits_is_stated() -> None:
     study = Study.parse(MANY_CLIENTS, installed_catalogue())
     (bare, found) = shortfalls(study, Machine([(0,)], 1 << 30))
-    assert (found.cells, found.conditions) == (1, ("clean",))
+    assert (found.line, found.cells, found.conditions) == (4, 1, ("clean",))
     assert bare.what == 'none on topology "star" with 500 clients'
     assert found.what == 'wireguard/go on topology "star" with 500 clients'
     assert found.remedy == "use a machine with more memory, or use at most 59 clients"

@@ -16,7 +16,7 @@ from culvert.errors import UsageError
 from culvert.journal.journal import Journal
 from culvert.units import QuantityError, parse_rate_bps
 
-SHOWN = {"direction", "protocol", "packet_size", "rate", "active"}
+SHOWN = {"direction", "to", "protocol", "packet_size", "rate", "active"}
 """Parameters that distinguish loads in the table."""
 
 

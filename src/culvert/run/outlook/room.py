@@ -54,6 +54,10 @@ class Machine:
         )
 
 
+class NoRoom(NotPossible):
+    """The VPN's members do not fit on the machine."""
+
+
 @dataclass(frozen=True)
 class _Limit:
     """The most members for which a resource suffices."""
@@ -64,7 +68,7 @@ class _Limit:
 
 
 def require_machine(vpn: Vpn, topology: Topology, machine: Machine) -> None:
-    """Raise NotPossible if the VPN's members do not fit on the machine, with the largest number
+    """Raise NoRoom if the VPN's members do not fit on the machine, with the largest number
     that does."""
     members = len(topology.members)
     limit = min(_limits(vpn, topology, machine), key=lambda one: one.members, default=None)
@@ -72,7 +76,7 @@ def require_machine(vpn: Vpn, topology: Topology, machine: Machine) -> None:
         return
     gateways = len(topology.of_role(Role.GATEWAY))
     word = "clients" if gateways else "members"
-    raise NotPossible(
+    raise NoRoom(
         f'{vpn.id} on topology "{topology.name}" with {members - gateways} {word}',
         limit.why,
         f"{limit.remedy}, or use at most {max(limit.members - gateways, 0)} {word}",

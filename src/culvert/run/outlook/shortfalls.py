@@ -10,7 +10,7 @@ from typing import Any
 
 from culvert.errors import CulvertError, NotPossible
 from culvert.plan.plan import Cell, Plan
-from culvert.run.outlook.room import Machine, require_machine
+from culvert.run.outlook.room import Machine, NoRoom, require_machine
 from culvert.study.catalogue import installed_measurements
 from culvert.study.conditions.condition import ConditionTable
 from culvert.study.conditions.processors import node_cpus
@@ -72,7 +72,7 @@ def shortfalls(study: Study, machine: Machine, plan: Plan | None = None) -> list
     plan = plan or Plan.of(study)
     refused = refusals(study, machine, plan)
     lines = {
-        cell.condition: _line(study, cell.condition, machine)
+        cell.key: _line(study, cell, refused[cell.key], machine)
         for cell in plan.cells
         if cell.key in refused
     }
@@ -84,11 +84,11 @@ def summed(
     refused: Mapping[str, NotPossible],
     lines: Mapping[str, int | None] = MappingProxyType({}),
 ) -> list[Shortfall]:
-    """Each reason once for its cells. ``lines`` are those of conditions."""
+    """Each reason once for its cells. ``lines`` are those of cells, by key."""
     found: dict[tuple[int | None, str, str, str], list[Cell]] = {}
     for cell in plan.cells:
         if error := refused.get(cell.key):
-            reason = (lines.get(cell.condition), error.what, error.why, error.remedy)
+            reason = (lines.get(cell.key), error.what, error.why, error.remedy)
             found.setdefault(reason, []).append(cell)
     return [
         Shortfall(*reason, tuple(dict.fromkeys(one.condition for one in cells)), len(cells))
@@ -96,8 +96,11 @@ def summed(
     ]
 
 
-def _line(study: Study, name: str, machine: Machine) -> int | None:
-    """The line on which the study requests the CPUs of a condition."""
+def _line(study: Study, cell: Cell, error: NotPossible, machine: Machine) -> int | None:
+    """The line on which the study requests the topology, or the CPUs of the cell's condition."""
+    if isinstance(error, NoRoom):
+        return nearest_line(line_numbers(study.text), ("lab", "topology"))
+    name = cell.condition
     condition = study.condition(name)
     # A scale leaves conditions out, but the text contains all of them.
     tables = tomllib.loads(study.text).get("condition", [])

@@ -175,6 +175,12 @@ def _beside(
     return {**found, GENERATORS: others}
 
 
+def _nodes(nodes: int, cpus: int) -> str:
+    if nodes == 1:
+        return f"one node with {cpus} CPUs needs"
+    return f"{nodes} nodes with {cpus} CPUs each need"
+
+
 def own_cores(
     cores: Sequence[tuple[int, ...]], nodes: Sequence[str], count: int
 ) -> Mapping[str, tuple[int, ...]]:
@@ -187,8 +193,7 @@ def own_cores(
     if len(cpus) < wanted:
         raise NotPossible(
             f"cores = {count}",
-            f"{len(nodes)} nodes with {count} CPUs each need {wanted}, "
-            f"this machine has {len(set(cpus))}",
+            f"{_nodes(len(nodes), count)} {wanted}, this machine has {len(set(cpus))}",
             "measure this condition on a machine with more, or let nodes share CPUs with cpus",
         )
     return {
