@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:  # options are read before anything that takes long is imported
     from culvert.labs.base import Lab
     from culvert.study.study import Study
+    from culvert.topology.graph import Topology
     from culvert.topology.spec import LabSpec
 
 
@@ -36,11 +37,13 @@ class LabOption:
 @dataclass(frozen=True)
 class Place:
     """``cores`` are the CPUs for which a study's requests are computed; ``real_links``: the links
-    are measured before each block, not made."""
+    are measured before each block, not made. ``require`` raises NotPossible for a topology that
+    has more nodes than there are; None: it is known only when the lab is made."""
 
     make_lab: Callable[[LabSpec], Lab]
     cores: Sequence[tuple[int, ...]]
     real_links: bool = False
+    require: Callable[[Topology], object] | None = None
 
 
 class LabKind(ABC):

@@ -30,6 +30,9 @@ clients = 3
 kind = "gateway_load"
 clients = 2
 to = "behind"
+[[measurement]]
+kind = "gateway_load"
+clients = 32
 [plan]
 blocks = 1
 """
@@ -46,15 +49,23 @@ def test_loads_and_storms_run_over_ssh_and_a_host_behind_the_gateway_is_refused(
     with Journal.open(out) as journal:
         trials, rows = journal.trials(), journal.rows()
     found = {
-        (measurement, json.loads(parameters).get("to")): (status, reason)
+        (measurement, (given := json.loads(parameters)).get("to"), given.get("clients")): (
+            status,
+            reason,
+        )
         for measurement, parameters, status, reason in trials.select(
             "measurement", "parameters", "status", "reason"
         ).iter_rows()
     }
-    assert found["gateway_load", "gateway"] == ("ok", ""), told.out + told.err
-    assert found["session_storm", None] == ("ok", ""), told.out + told.err
-    status, reason = found["gateway_load", "behind"]
+    assert found["gateway_load", "gateway", 3] == ("ok", ""), told.out + told.err
+    assert found["session_storm", None, 3] == ("ok", ""), told.out + told.err
+    status, reason = found["gateway_load", "behind", 2]
     assert status == "unsupported"
     assert "a host behind the gateway" in reason
+    status, reason = found["gateway_load", "gateway", 32]
+    assert status == "unsupported"
+    assert "4 hosts for 33 nodes" in reason
+    before, _, _ = told.out.partition("gateway_load")
+    assert "use at most 3 clients" in " ".join(before.split())
     active = rows.filter(metric="active_clients")["value"].to_list()
     assert active == [3.0]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from culvert.errors import UsageError
+from culvert.errors import NotPossible, UsageError
 from culvert.labs.hosts.listed.inventory import inventory_of, read_inventory
 from culvert.topology.shapes import mesh, pair, star
 
@@ -99,7 +99,24 @@ def test_what_ansible_cannot_read_is_named(tmp_path: Path) -> None:
 
 
 def test_too_few_hosts_are_named_with_the_node(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no host for b \(member\)"):
+    with pytest.raises(NotPossible, match=r"no host for b \(member\)"):
         inventory_of(tmp_path, {"all": {"hosts": ["one"]}}).assign(pair())
     with pytest.raises(UsageError, match="does not exist"):
         read_inventory(tmp_path / "none.yml")
+
+
+def test_the_largest_number_of_clients_with_hosts_is_stated(tmp_path: Path) -> None:
+    three = {"hosts": ["one", "two", "three"]}
+
+    def refused(clients: int, listed: dict[str, object]) -> NotPossible:
+        with pytest.raises(NotPossible) as error:
+            inventory_of(tmp_path, listed).assign(star(clients))
+        return error.value
+
+    many = refused(32, {"all": three})
+    assert many.why.endswith("c4 (client) and c5 (client) and c6 (client) and 27 more")
+    assert many.remedy.startswith("add hosts, or use at most 2 clients;")
+    assert "use at most 2 clients" in refused(3, {"all": three}).remedy
+    no_gateway = refused(3, {"all": {"children": ["clients"]}, "clients": three})
+    assert no_gateway.why.endswith("no host for gateway")
+    assert "leave out VPNs" in no_gateway.remedy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -26,7 +27,7 @@ from culvert.report.labels import Labels
 from culvert.report.views.profiles import FOLDER
 from culvert.run import neighbours
 from culvert.run.claims import line_here
-from culvert.run.outlook.room import Machine
+from culvert.run.outlook.room import Machine, require_machine
 from culvert.run.outlook.shortfalls import refusals, summed
 from culvert.run.output.progress import Lines, Progress, Screen
 from culvert.run.output.summary import print_summary, summary_document
@@ -39,6 +40,7 @@ from culvert.run.request import RunRequest
 from culvert.run.runner import Runner
 from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.study import Study
+from culvert.topology.shapes import serving
 
 
 def run_study(request: RunRequest, *, as_json: bool) -> Tally:
@@ -137,10 +139,21 @@ def _refused(
     clusters: Clusters | None,
     place: Place,
 ) -> dict[str, NotPossible]:
-    """Cells, by key, that are known to be unsupported before anything is started."""
+    """Cells, by key, that are known to be unsupported before anything is started. Raises
+    NotPossible if no cell is possible with the hosts of an inventory."""
     if clusters is not None:
         return clusters.refusals(study, plan, catalogue, installed_measurements(), place.cores)
-    return refusals(study, Machine.here(), plan) if isinstance(request.lab, InNamespaces) else {}
+    if isinstance(request.lab, InNamespaces):
+        machine = Machine.here()
+        return refusals(study, machine.cores, plan, partial(require_machine, machine=machine))
+    if (require := place.require) is None:
+        return {}
+    found = refusals(
+        study, place.cores, plan, lambda vpn, topology: require(serving(topology, vpn.needs))
+    )
+    if found and len(found) == len(plan.present):
+        raise next(iter(found.values()))
+    return found
 
 
 def _profiles(request: RunRequest, plan: Plan) -> Profiles | None:

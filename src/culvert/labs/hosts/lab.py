@@ -8,7 +8,7 @@ from dataclasses import replace
 from ipaddress import IPv4Network
 from typing import Any
 
-from culvert.errors import CulvertError, LabError, NotPossible, UsageError
+from culvert.errors import CulvertError, LabError, NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.cpu import aes
 from culvert.labs.footprint import Footprint
@@ -58,10 +58,7 @@ class HostsLab(Lab):
         self.impairs = allow_impairment
         refuse_emulated(spec)
         self._fleet = fleet
-        try:
-            assigned = assigned or fleet.inventory.assign(spec.topology)
-        except UsageError as lacking:  # the members have hosts, but a server of the VPN has none
-            raise NotPossible(lacking.what, lacking.why, lacking.remedy) from lacking
+        assigned = assigned or fleet.inventory.assign(spec.topology)
         wanted = {name: entry for name, entry in assigned.items() if name not in spec.absent}
         self.spec = without_routers(spec.present)
         self._hosts: dict[str, SshHost] = {}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -17,6 +18,8 @@ from culvert.study.conditions.processors import node_cpus
 from culvert.study.conditions.topology import topology_of
 from culvert.study.lines import Path, line_numbers, nearest_line
 from culvert.study.study import Study
+from culvert.topology.graph import Topology
+from culvert.vpns.base import Vpn
 from culvert.vpns.registry import of_study
 
 
@@ -45,18 +48,23 @@ class Shortfall:
         return asdict(self)
 
 
-def refusals(study: Study, machine: Machine, plan: Plan) -> dict[str, NotPossible]:
-    """Cells of the plan, by key, whose labs need what the machine does not have. Cells that
-    ``[[lacking]]`` makes unsupported are left out."""
+def refusals(
+    study: Study,
+    cores: Sequence[tuple[int, ...]],
+    plan: Plan,
+    require: Callable[[Vpn, Topology], object],
+) -> dict[str, NotPossible]:
+    """Cells of the plan, by key, whose labs need what is not there: CPUs beyond ``cores``, or what
+    ``require`` refuses. Cells that ``[[lacking]]`` makes unsupported are left out."""
     found: dict[str, NotPossible] = {}
     measurements = installed_measurements()
     for cell in plan.present:
         try:
-            spec = study.lab_spec(cell.condition, machine.cores)
+            spec = study.lab_spec(cell.condition, cores)
             measurement = measurements[cell.measurement]
             parameters = measurement.Parameters.model_validate_json(cell.parameters)
             topology = measurement.lab(spec, parameters).topology
-            require_machine(of_study(cell.vpn), topology, machine)
+            require(of_study(cell.vpn), topology)
         except NotPossible as error:
             found[cell.key] = error
         except CulvertError:  # its trials report it
@@ -70,7 +78,7 @@ def shortfalls(study: Study, machine: Machine, plan: Plan | None = None) -> list
     ``plan`` limits it to a part of the study.
     """
     plan = plan or Plan.of(study)
-    refused = refusals(study, machine, plan)
+    refused = refusals(study, machine.cores, plan, partial(require_machine, machine=machine))
     lines = {
         cell.key: _line(study, cell, refused[cell.key], machine)
         for cell in plan.cells

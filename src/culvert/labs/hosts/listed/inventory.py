@@ -18,7 +18,7 @@ from pydantic import (
     ValidationError,
 )
 
-from culvert.errors import UsageError
+from culvert.errors import NotPossible, UsageError
 from culvert.labs.hosts.listed import listing
 from culvert.topology.graph import NodeSpec, Role, Topology
 
@@ -31,6 +31,7 @@ GROUPS: Mapping[str, Role] = {
 }
 """Groups of an inventory that name the role of their hosts."""
 _DOCUMENTED = "see docs/hosts.md"
+_NAMED = 3
 _VAULT = "__ansible_vault"
 _UNSAFE = "__ansible_unsafe"
 """The keys of a value that Ansible Vault encrypts, and of one that is no template, in its list."""
@@ -77,7 +78,8 @@ class Inventory:
         """The host of each node, routers of the topology left out: the real network replaces them.
 
         First hosts with the variable ``culvert_node``, then by groups named after roles, then the
-        remaining hosts without a role in their order. Raises UsageError if there are too few.
+        remaining hosts without a role in their order. Raises NotPossible if there are too few,
+        with the largest number of clients that have one.
         """
         free = list(self.hosts)
         nodes = [node for node in topology.nodes if node.role is not Role.ROUTER]
@@ -92,15 +94,27 @@ class Inventory:
                     free.remove(host)
         lacking = [node for node in nodes if node.name not in found]
         if lacking:
-            names = " and ".join(map(_shown, lacking))
-            raise UsageError(
+            names = " and ".join(map(_shown, lacking[:_NAMED]))
+            more = len(lacking) - _NAMED
+            raise NotPossible(
                 f"inventory {self.path}",
                 f"{len(self.hosts)} hosts for {len(nodes)} nodes of the topology {topology.name}: "
-                f"there is no host for {names}",
-                "add hosts, or leave out VPNs that need servers; a host without a group serves "
+                f"there is no host for {names}" + (f" and {more} more" if more > 0 else ""),
+                f"add hosts, or {_fewer(topology, found, lacking)}; a host without a group serves "
                 f"as any node, those in {', '.join(GROUPS)} as these only: {_DOCUMENTED}",
             )
         return {node.name: found[node.name] for node in nodes}
+
+
+def _fewer(topology: Topology, found: Mapping[str, HostEntry], lacking: Sequence[NodeSpec]) -> str:
+    """What else would help: fewer clients, if hosts of theirs can be the other nodes too."""
+    clients = topology.of_role(Role.CLIENT)
+    left = len(clients) - len(lacking)
+    others = sum(node.role is not Role.CLIENT for node in lacking)
+    free = sum(not found[node.name].nodes for node in clients if node.name in found)
+    if left > 0 and others <= free:
+        return f"use at most {left} clients"
+    return "leave out VPNs that need servers"
 
 
 def _shown(node: NodeSpec) -> str:
