@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pathlib
 from typing import Any
 
 import pytest
@@ -75,7 +77,18 @@ def rules(node: Node) -> list[str]:
     return shown
 
 
-@pytest.mark.usefixtures("outside")
+@pytest.fixture
+def iptables(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On PATH, as of Debian's package: each command creates the table, also one that then fails."""
+    for name, family in (("iptables", "ip"), ("ip6tables", "ip6")):
+        program = tmp_path / name
+        version = f"[ $1 = --version ] && exec echo {name} v1.8.9"
+        program.write_text(f"#!/bin/sh\n{version}\nexec nft add table {family} filter\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+
+@pytest.mark.usefixtures("outside", "iptables")
 @pytest.mark.parametrize("killed", [False, True])
 def test_nothing_is_left(*, killed: bool) -> None:
     contestant: Vpn = vpn(WORDS[0])

@@ -186,8 +186,14 @@ class Member:
 
 
 def _environment(directory: str, *, relayed: bool, plain: bool) -> Mapping[str, str]:
-    """The lab's routers map no ports, so none is requested of them."""
+    """The lab's routers map no ports, so none is requested of them.
+
+    It finds no program: at every start it deletes rules with ``iptables``, whatever its firewall
+    mode, and where that is ``iptables-nft``, this creates tables, which nobody removes (cleanUp of
+    wgengine/router/osrouter). Rules of nftables it writes itself.
+    """
     found = {
+        "PATH": "",
         "TS_NO_LOGS_NO_SUPPORT": "true",
         "TS_LOGS_DIR": directory,
         "TS_DISABLE_PORTMAPPER": "true",
