@@ -21,7 +21,7 @@ def refused() -> bool:
     ("fact", "evidence", "reason"),
     [
         (refused, str, "not after 0.01 s: it came (its console refused)"),
-        (refused, lambda: "1 of 2", "not after 0.01 s: it came (1 of 2)"),
+        (refused, lambda: "1 of 2", "not after 0.01 s: it came (1 of 2; its console refused)"),
         (bool, str, "not after 0.01 s: it came"),
     ],
 )

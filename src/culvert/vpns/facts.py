@@ -42,8 +42,8 @@ def wait_for_fact(
     ``process`` None: the kernel does the work, so no process can end.
 
     Raises VpnError with the last lines of the program's log if the program ends first, or if the
-    fact is not true in time; ``evidence`` then describes the actual state, or the last look's
-    OSError does.
+    fact is not true in time; ``evidence`` and the last look's OSError then describe the actual
+    state.
     """
     failed: OSError | None = None
 
@@ -67,7 +67,7 @@ def wait_for_fact(
     try:
         return wait_until(look, what=what, deadline_s=deadline_s, poll_s=poll_s)
     except DeadlineExceeded as error:
-        seen = evidence() or (str(failed) if failed else "")
+        seen = "; ".join(filter(None, [evidence(), str(failed or "")]))
         raise VpnError(
             vpn,
             f"not after {deadline_s:g} s: {what}{f' ({seen})' if seen else ''}"

@@ -19,6 +19,7 @@ from culvert.vpns.authoring import (
     Role,
     Route,
     Variant,
+    log_tail,
     read_go_build,
     underlay_address,
     wait_for_device,
@@ -155,10 +156,12 @@ class Nebula(MeshVpn):
 
     def _await_registration(self, node: Node) -> None:
         (process,) = self.processes[node.name]
+        (lighthouse,) = self.processes[self.control.name]
         self.await_fact(
             lambda: self._consoles.has_registered(self.control, str(self.inner(node).ip)),
-            process,
+            lighthouse,
             f"the lighthouse (node {self.control.name}) had the address of node {node.name}",
+            evidence=lambda: f"{process.name} of node {node.name}{log_tail(process)}",
         )
 
     def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
