@@ -60,6 +60,17 @@ class Early(OnDemand):
         return monotonic_ns
 
 
+class Unrouted(OnDemand):
+    """After drop() no route of the source leads to the peer."""
+
+    up_deadline_s = 1.0
+
+    def drop(self, path: Path) -> None:
+        super().drop(path)
+        source = self.source_of(path)
+        source.run([source.require("ip", ""), "route", "flush", "dev", self.interface(source)])
+
+
 @pytest.mark.lab
 @pytest.mark.vpn
 def test_the_first_request_sets_off_a_warm_start() -> None:
@@ -87,3 +98,16 @@ def test_a_driver_that_hides_it_is_found_out(monkeypatch: pytest.MonkeyPatch) ->
     assert finding.status is Status.INVALID
     assert "the command set off the handshake" in finding.reason
     assert "on_demand" in finding.remedy
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_a_start_without_an_answer_has_the_routes_in_its_reason() -> None:
+    if lacks := skip_reason(WORD):
+        pytest.skip(lacks)
+    unrouted = Unrouted(driver(WORD).variant)
+    finding = measure(unrouted, Initiation(), {"cycles": CYCLES, "start": "warm"})
+    assert finding.status is Status.FAILED
+    assert "ENETUNREACH" in finding.reason
+    assert "rules of node a: 0:" in finding.reason
+    assert "routes: none" in finding.reason

@@ -157,14 +157,24 @@ def _answered_after_command(total_ms: float) -> Check:
 
 
 def _no_answer(session: Session, error: ProbeError) -> VpnError:
-    """With the ends of the programs' logs: they are removed with the lab."""
+    """With the ends of the programs' logs, and the routes: they are removed with the lab."""
     ends = (session.source, session.target)
     logs = [
         f"; {process.name} on node {node.name}{log_tail(process)}"
         for node in ends
         for process in session.vpn.processes[node.name]
     ]
-    return VpnError(session.vpn.id, f"{error.what}: {error.why}{''.join(logs)}", error.remedy)
+    why = f"{error.why}; {_routes(session)}{''.join(logs)}"
+    return VpnError(session.vpn.id, f"{error.what}: {why}", error.remedy)
+
+
+def _routes(session: Session) -> str:
+    """The source's rules, and its routes to the target's inner address."""
+    ip = session.source.require("ip", "apt-get install iproute2")
+    to_target = ["route", "show", "table", "all", "match", session.inner(session.target)]
+    printed = [session.source.run([ip, *words]).stdout for words in (["rule"], to_target)]
+    rules, routes = (" | ".join(map(str.strip, text.splitlines())) for text in printed)
+    return f"rules of node {session.source.name}: {rules}; routes: {routes or 'none'}"
 
 
 def _used(process: Process) -> ProcessUse | None:
