@@ -16,6 +16,7 @@ import pytest
 from culvert.errors import CulvertError, NotPossible, UsageError
 from culvert.labs.kubernetes.api import credentials
 from culvert.labs.kubernetes.api.client import EXTRA, Api
+from culvert.waiting import wait_until
 from tests.cli import Cli
 
 pytest.importorskip("kubernetes")
@@ -209,6 +210,18 @@ def test_a_program_of_credentials_that_floods(
     before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert why in refused(written(config(user={"exec": program}))).why
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib < 64 << 10
+
+
+def test_a_program_of_credentials_that_ignores_signals_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: Callable[[Any], Path]
+) -> None:
+    monkeypatch.setattr(credentials, "EXEC_S", 1.0)
+    pid = tmp_path / "pid"
+    script = f"trap '' PIPE TERM; echo $$ >{pid}; while :; do echo x; sleep 0.01; done"
+    program = {"apiVersion": "v1", "command": "sh", "args": ["-c", script]}
+    assert "did not end within" in refused(written(config(user={"exec": program}))).why
+    running = Path("/proc") / pid.read_text().strip()
+    wait_until(lambda: not running.exists(), what="the program had ended", deadline_s=60)
 
 
 @pytest.mark.parametrize(

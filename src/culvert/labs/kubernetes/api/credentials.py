@@ -23,11 +23,12 @@ EXEC_S = 60.0
 _BOUNDED = """\
 exec 3>&1 4>&2
 first() { head -c 1048576; [ "$(head -c 1 | wc -c)" -eq 0 ] || echo "more than 1 MiB printed" >&4; }
-run() { "$@" 3>&- 4>&- 5>&- 6>&-; echo $? >&6; }
+run() { timeout --foreground -k 1 "$0" "$@" 3>&- 4>&- 5>&- 6>&-; echo $? >&6; }
 code=$({ { run "$@" 2>&1 >&5 | head -c 1048576 >&4; } 5>&1 | first >&3; } 6>&1)
 exit "$code"
 """
-"""A program that floods its output or its errors is ended by SIGPIPE."""
+"""A program that floods its output or its errors is ended by SIGPIPE, one that ignores this after
+$0 seconds. It stays in the foreground: it may ask for a login."""
 
 
 def files_of(kubeconfig: Path | None) -> list[Path]:
@@ -61,7 +62,8 @@ class _Loader(KubeConfigLoader):  # type: ignore[misc]
         base = self._get_base_path(self._cluster.path)
         try:
             program = ExecProvider(self._user["exec"], base, self._cluster)
-            program.args = ["sh", "-c", _BOUNDED, "sh", *program.args]
+            limit = str(EXEC_S + 0.5)  # later than the refusal below
+            program.args = ["sh", "-c", _BOUNDED, limit, *program.args]
             self._take(within(EXEC_S, program.run), base)
         except TimeoutError:
             raise _refusal(f"it did not end within {EXEC_S:g} s") from None
