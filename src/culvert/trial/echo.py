@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from culvert.errors import ProbeError
-from culvert.probe.client import Task
+from culvert.probe.client import Probe, Task
 from culvert.probe.results import EchoOnce, EchoResult, FirstAnswer, RttResult, parse
 from culvert.trial.session import Session
 
@@ -14,11 +14,18 @@ ATTEMPTS = 3
 
 
 class Echo:
-    """A reflector on node b, or on node a unless ``upward``. It is at ``to``: its node's address
-    inside the tunnel, unless given. It ends by itself when nothing has come for ``idle_s``."""
+    """A reflector on node b, or on node a unless ``upward``, or with the probe ``at`` a host beyond
+    node b. It is at ``to``: its node's address inside the tunnel, unless given. It ends by itself
+    when nothing has come for ``idle_s``."""
 
     def __init__(
-        self, session: Session, idle_s: float, to: str = "", *, upward: bool = True
+        self,
+        session: Session,
+        idle_s: float,
+        to: str = "",
+        *,
+        upward: bool = True,
+        at: Probe | None = None,
     ) -> None:
         nodes, probes = (session.source, session.target), (session.a, session.b)
         source, target = nodes if upward else nodes[::-1]
@@ -26,7 +33,9 @@ class Echo:
         self.to = to or session.inner(target)
         self._bind = session.inner(source)
         self._marks = session.marks
-        self._task = reflector.begin("echo", bind=self.to, token=session.token, idle_s=idle_s)
+        self._task = (at or reflector).begin(
+            "echo", bind=self.to, token=session.token, idle_s=idle_s
+        )
         self.port = self._task.port()
 
     def __enter__(self) -> Self:

@@ -198,10 +198,9 @@ class Watcher:
         if node.role in (Role.ROUTER, Role.GATEWAY):
             devices = [attachment.device for attachment in self._lab.attachments(name)]
         if node.role is not Role.ROUTER:
-            inner = self._vpn.interface(node)
+            inner = [one for one in self._vpn.interfaces(node) if one not in devices]
             # A tunnel that is not up yet has no interface.
-            if inner not in devices and node.link(inner) is not None:
-                devices.append(inner)
+            devices += [one for one in inner if node.link(one) is not None]
         threads = ["ksoftirqd/.*", *self._vpn.kernel_threads]
         return begin_accounting(probe, self._vpn.processes[name], devices, threads)
 

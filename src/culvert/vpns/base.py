@@ -241,6 +241,10 @@ class Vpn(ABC):
     def interface(self, node: Node) -> str:
         """The device that inner packets pass through."""
 
+    def interfaces(self, node: Node) -> Sequence[str]:
+        """All of them on a node: several where server processes have one each."""
+        return (self.interface(node),)
+
     def route(self, path: Path) -> Route:
         """The route that this variant claims for a path's packets."""
         del path

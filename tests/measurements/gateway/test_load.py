@@ -11,20 +11,24 @@ from pydantic import ValidationError
 from culvert.errors import NotPossible
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.node import Node
-from culvert.measurements.gateway import proof
+from culvert.measurements.gateway import figures, load, proof
 from culvert.measurements.gateway.ceiling import NearLink
+from culvert.measurements.gateway.crowd import CrowdTrial
 from culvert.measurements.gateway.figures import slowest_share
 from culvert.measurements.gateway.load import GatewayLoad, GatewayLoadParameters
 from culvert.proof.limits import GENERATOR
 from culvert.results import Status
 from culvert.run.trials.finding import TrialFinding
 from culvert.runid import new_run_id
-from culvert.topology.graph import Path
+from culvert.topology.graph import Path, Role
 from culvert.topology.ip import IpVersion
+from culvert.topology.link.impairment import Impairment, OneWay
+from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import star
 from culvert.topology.spec import LabSpec
 from culvert.trial.check import Check
 from culvert.trial.session import Session
+from culvert.trial.watch import Watched
 from culvert.vpns.base import Vpn
 from culvert.vpns.wireguard.driver import WireGuard
 from tests.quiet import quiet
@@ -160,6 +164,39 @@ def test_clients_send_to_a_host_behind_the_gateway(word: str) -> None:
     assert value(finding, "loss_ratio") == 0
     nodes = {node["name"] for node in finding.evidence.topology["nodes"]}
     assert "behind" in nodes
+
+
+@pytest.mark.lab
+def test_the_echo_requests_beside_the_load_go_to_the_host_behind_the_gateway() -> None:
+    slow = LinkSpec("wire", impairment=Impairment(a_to_b=OneWay(delay_ns=30_000_000)))
+    spec = LabSpec(topology=star(2, behind=True), links={"behind-gateway": slow})
+    finding = quiet(lambda: measure(vpn("none"), GatewayLoad(), {**PACED, "to": "behind"}, spec))
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "rtt_loaded_p50_us") > 30_000
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+@pytest.mark.slow
+def test_the_devices_of_all_server_processes_are_accounted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if lacks := skip_reason("openvpn/aes-256-gcm"):
+        pytest.skip(lacks)
+    seen: list[str] = []
+
+    def looking(session: Session, watched: Watched, trial: CrowdTrial) -> figures.Losses:
+        (gateway,) = session.lab.of_role(Role.GATEWAY)
+        used = figures.gateway_accounted(session, watched)
+        tunnels = session.vpn.interfaces(gateway)
+        seen.extend(name for name in tunnels if (device := used.device(name)) and device.rx_packets)
+        return figures.locate_losses(session, watched, trial)
+
+    monkeypatch.setattr(load, "locate_losses", looking)
+    two = vpn("openvpn/aes-256-gcm+processes-2")
+    finding = quiet(lambda: measure(two, GatewayLoad(), PACED, STAR))
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert len(set(seen)) == 2
 
 
 @pytest.mark.lab

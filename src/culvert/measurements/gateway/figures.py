@@ -111,9 +111,9 @@ def locate_losses(session: Session, watched: Watched, trial: CrowdTrial) -> Loss
     gateway = gateway_accounted(session, watched)
     node = next(node for node in session.lab.nodes.values() if node.role is Role.GATEWAY)
     outer = _device(gateway, node.underlay.device)
-    inner = _device(gateway, session.vpn.interface(node))
-    tunnelled = outer.name != inner.name
-    forwarding = [each for each in gateway.devices if each.name not in (outer.name, inner.name)]
+    names = [name for name in session.vpn.interfaces(node) if name != outer.name]
+    inner = [each for each in gateway.devices if each.name in names]
+    forwarding = [each for each in gateway.devices if each.name not in (outer.name, *names)]
     forwarding += [
         device
         for name, used in watched.others.items()
@@ -128,16 +128,14 @@ def locate_losses(session: Session, watched: Watched, trial: CrowdTrial) -> Loss
     take("socket", in_socket)
     take(
         "qdisc",
-        refused
-        + outer.qdisc_drops
-        + (inner.qdisc_drops if tunnelled else 0)
-        + sum(device.qdisc_drops for device in forwarding),
+        refused + outer.qdisc_drops + sum(device.qdisc_drops for device in (*inner, *forwarding)),
     )
     dropped = sum(device.rx_dropped + device.tx_dropped for device in forwarding)
     take("interface", dropped + outer.rx_dropped + outer.tx_dropped)
     take("link", 0)
     own_sockets = gateway.udp.rcvbuf_errors - at_gateway + gateway.udp.sndbuf_errors
-    take("tunnel", inner.rx_dropped + inner.tx_dropped + own_sockets if tunnelled else 0)
+    in_tunnel = sum(device.rx_dropped + device.tx_dropped for device in inner)
+    take("tunnel", in_tunnel + own_sockets if names else 0)
     return Losses(**found, unattributed=missing)
 
 

@@ -187,7 +187,7 @@ class GatewayLoad(Measurement[GatewayLoadParameters]):
             run = CrowdRun(session, seats, talks, load, inside(session), quiet)
             smallest = min(load.sizes, default=SMALLEST)
             clients = ClientsUse(session)
-            echo = Echo(session, load.lasting_s + 60)
+            echo = _echo(session, load)
             beside = proof.Beside(session, SAMPLE_ONE_IN, marked_run(smallest))
             with session.watch(
                 sample_one_in=SAMPLE_ONE_IN, marked_run=marked_run(smallest)
@@ -272,6 +272,14 @@ def _talks(session: Session, parameters: GatewayLoadParameters) -> list[Talk]:
 def spread(talks: Sequence[Talk], count: int) -> list[Talk]:
     """So many of them, from all over; the first is one."""
     return [talks[index * len(talks) // count] for index in range(count)]
+
+
+def _echo(session: Session, load: Load) -> Echo:
+    """It reflects at the load's other end: a host behind the gateway, if there is one."""
+    idle_s = load.lasting_s + 60
+    for host in session.lab.of_role(Role.BEHIND):
+        return Echo(session, idle_s, inside(session)(host), at=session.others[host.name])
+    return Echo(session, idle_s)
 
 
 def _echoes(

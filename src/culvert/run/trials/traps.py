@@ -68,14 +68,15 @@ def steer_tunnels(vpn: Vpn, lab: Lab) -> None:
     if not requested or vpn.outer_flow is None:
         return
     for node in lab.members:
-        device = vpn.interface(node)
-        if device == node.underlay.device or not isinstance(node, Steerable):
+        devices = vpn.interfaces(node)
+        if node.underlay.device in devices or not isinstance(node, Steerable):
             raise NotPossible(
                 f"tunnel_rps, tunnel_xps with {vpn.id}",
                 f"it has no device of its own on node {node.name} whose packets could be steered",
                 "leave it out in this condition, or steer the underlay: rps, xps",
             )
-        node.steer(device, requested)
+        for device in devices:
+            node.steer(device, requested)
 
 
 def refuse_without_effect(vpn: Vpn, lab: Lab) -> None:

@@ -6,6 +6,7 @@ the kernel is disabled except for the variants dco-..., because it makes a diffe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from culvert.vpns.authoring import (
@@ -110,6 +111,12 @@ class OpenVpn(OnUnderlay):
             self._framing = wire.negotiated(self._framing, process.log_text())
         if self.choice.offloaded:
             self._arrival.keyed(process, before)
+
+    def interfaces(self, node: Node) -> Sequence[str]:
+        """On the gateway that of each server process."""
+        if node.name != self.target.name:
+            return (self.device,)
+        return tuple(seat.device for seat in self._seats)
 
     def leave(self, node: Node) -> None:
         """Stop it, and have the server forget a client, to which it would otherwise keep sending.
