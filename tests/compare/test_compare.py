@@ -12,10 +12,10 @@ from culvert.analysis.compare.verdict import Change
 from culvert.commands.actions.compare import share
 from culvert.compare.document import document
 from culvert.compare.junit import junit
-from culvert.compare.markdown import markdown
 from culvert.compare.outcome import CompareOutcome, compare
+from culvert.compare.sheet import markdown
 from culvert.compare.side import sides
-from culvert.compare.words import lines, method, missing, signed_percent, summary
+from culvert.compare.words import lines, method, missing, sheet, signed_percent, summary
 from culvert.errors import UsageError
 from tests.cli import Cli
 from tests.compare.runs import KERNEL, STUDY, write_run
@@ -105,7 +105,7 @@ def test_the_forms_say_the_same(runs: dict[str, Path]) -> None:
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "1")
     (failure,) = suite.iter("failure")
     assert lines(found)[0].change in str(failure.get("message"))
-    text = markdown(found)
+    text = markdown(sheet(found))
     assert text.startswith("### 1 slower\n")
     assert "| **slower** | wireguard/go | TCP | goodput\\_bps |" in text
 
@@ -116,7 +116,7 @@ def test_what_scatters_beyond_measure_is_still_told(tmp_path: Path) -> None:
     found = outcome(a, b)
     assert set(found.counts) >= {Change.UNCLEAR}
     json.dumps(document(found), allow_nan=False)
-    assert "over +99\u202f900" in markdown(found)
+    assert "over +99\u202f900" in markdown(sheet(found))
 
 
 def test_foreign_text_is_no_markup(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_foreign_text_is_no_markup(tmp_path: Path) -> None:
     a = write_run(tmp_path / "a", {GO: series(5e8, 1)})
     b = write_run(tmp_path / "b", {GO: series(5e8, 2)}, environment=environment)
     found = outcome(a, b)
-    text = markdown(found)
+    text = markdown(sheet(found))
     assert "\\<b\\>\\|\\`x\\` \\# y" in text
     assert "\x1b" not in text
     ElementTree.fromstring(junit(found))

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from culvert.bundle.write import bundle
+from culvert.compare.sheet import markdown
+from culvert.compare.words import lines
 from culvert.errors import UsageError
-from culvert.reproduce.markdown import markdown
-from culvert.reproduce.outcome import ReproduceOutcome, Reproduction, reproduction
-from culvert.reproduce.words import document, figure_lines, method
+from culvert.reproduce.outcome import OF_CHANGE, ReproduceOutcome, Reproduction, reproduction
+from culvert.reproduce.words import document, method, sheet
 from tests.cli import Cli
 from tests.compare.runs import STUDY, write_run
 
@@ -44,7 +45,9 @@ def outcome(before: Path, now: Path) -> ReproduceOutcome:
 
 def verdicts(found: ReproduceOutcome) -> Sequence[tuple[str, Reproduction]]:
     claims = [(one.before.id, one.verdict) for one in found.claims]
-    return [*claims, *((one.vpn, one.verdict) for one in figure_lines(found) if not one.control)]
+    assert found.figures is not None
+    figures = [one for one in lines(found.figures) if not one.control]
+    return [*claims, *((one.vpn, OF_CHANGE[one.verdict]) for one in figures)]
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +66,10 @@ def test_a_machine_of_half_the_speed_reproduces_what_the_vpns_cost(
         (OPENVPN, Reproduction.REPRODUCED),
     }
     assert any("the link without a VPN changed" in one for one in document(found)["warnings"])
-    (go,) = (line for line in figure_lines(found) if line.vpn == GO)
-    assert go.published.startswith(("79", "80"))
-    assert go.published.endswith(" %")
+    assert found.figures is not None
+    (go,) = (line for line in lines(found.figures) if line.vpn == GO)
+    assert go.before.startswith(("79", "80"))
+    assert go.before.endswith(" %")
 
 
 def test_the_opposite_is_contradicted_and_few_blocks_decide_nothing(
@@ -86,7 +90,7 @@ def test_the_opposite_is_contradicted_and_few_blocks_decide_nothing(
 def test_markdown_and_method_state_the_rates(published: Path, tmp_path: Path) -> None:
     found = outcome(published, run(tmp_path / "b", 1e9, 8e8, 4e8, seed=3))
     assert "at most 5 %" in method(found)
-    text = markdown(found)
+    text = markdown(sheet(found))
     assert text.startswith("### 4 reproduced, 0 contradicted, 0 cannot tell")
     assert "faster: WireGuard is faster" in text
 

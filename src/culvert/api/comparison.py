@@ -7,10 +7,9 @@ import polars as pl
 from culvert.api.shown import as_html
 from culvert.compare.document import document
 from culvert.compare.junit import junit
-from culvert.compare.markdown import markdown
 from culvert.compare.outcome import CompareOutcome
-from culvert.compare.terminal import render
-from culvert.compare.words import summary
+from culvert.compare.sheet import markdown, render
+from culvert.compare.words import sheet, summary
 from culvert.journal.codec import json_text
 
 
@@ -40,7 +39,7 @@ class Comparison:
 
     def markdown(self) -> str:
         """For a pull request."""
-        return markdown(self._outcome)
+        return markdown(sheet(self._outcome))
 
     def junit(self) -> str:
         """For a CI system."""
@@ -50,4 +49,4 @@ class Comparison:
         return f"<Comparison: {summary(self._outcome)}>"
 
     def _repr_html_(self) -> str:
-        return as_html(render(self._outcome))
+        return as_html(render(sheet(self._outcome)))

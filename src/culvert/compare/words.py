@@ -10,6 +10,7 @@ from culvert.analysis.column import ALPHA as COLUMN_ALPHA
 from culvert.analysis.compare.comparison import Comparison
 from culvert.analysis.compare.verdict import SCATTERS, Change
 from culvert.compare.outcome import CompareOutcome
+from culvert.compare.sheet import Row, Sheet, Verdicts
 from culvert.compare.side import Side
 from culvert.report.labels import Labels, short_version
 from culvert.report.numbers import decimals_for, grouped, scale_for
@@ -28,6 +29,16 @@ _ONE_RUN_EACH = (
 _MOST_PERCENT = 99_900
 """A factor of a thousand; larger changes are shown as "over"."""
 
+STYLES = {
+    Change.SLOWER: "bold red",
+    Change.FASTER: "bold green",
+    Change.CHANGED: "bold yellow",
+    Change.DIFFERS: "bold yellow",
+    Change.UNCLEAR: "yellow",
+    Change.SAME: "green",
+}
+"""In the terminal."""
+
 
 @dataclass(frozen=True)
 class WordedLine:
@@ -43,6 +54,35 @@ class WordedLine:
     verdict: Change
     note: str
     control: bool
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Those of a ``figure_table``, without the note."""
+        return (self.vpn, self.cell, self.metric, self.before, self.after, self.change)
+
+
+def sheet(outcome: CompareOutcome) -> Sheet:
+    """Everything for people."""
+    rows = []
+    for line in lines(outcome):
+        note = f"the baseline; {line.note}".rstrip("; ") if line.control else line.note
+        style = STYLES[line.verdict]
+        rows.append(Row(str(line.verdict), style, (*line.texts, note), line.control))
+    return Sheet(
+        summary(outcome),
+        outcome.regressed,
+        heading(outcome),
+        outcome.warnings,
+        [figure_table("A", "B", rows)],
+        missing(outcome),
+        method(outcome),
+    )
+
+
+def figure_table(before: str, after: str, rows: list[Row]) -> Verdicts:
+    """Of ``WordedLine.texts`` and a note; the names are those of the sides."""
+    columns = ("VPN", "cell", "metric", before, after, "change [95 %]", "note")
+    return Verdicts(columns, "lllrrrl", rows)
 
 
 def lines(outcome: CompareOutcome) -> list[WordedLine]:

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from culvert.compare.terminal import STYLES
+from culvert.compare.words import STYLES
 from culvert.history.outcome import History
 from culvert.history.series import Series
 from culvert.history.words import METHOD, NO_SHIFT, labels_of, metric_title, scale_of, shifts_of

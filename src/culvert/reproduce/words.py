@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from culvert.compare.document import document as compared
-from culvert.compare.words import lines, percent
+from culvert.compare.sheet import Row, Sheet, Verdicts
+from culvert.compare.words import figure_table, lines, missing, percent
 from culvert.reproduce.outcome import OF_CHANGE, ClaimAgain, ReproduceOutcome, Reproduction
 
 ALONE = (
@@ -15,39 +15,46 @@ ALONE = (
 )
 
 
-@dataclass(frozen=True)
-class FigureLine:
-    """One figure as text; ``note`` says what is in the way of an answer."""
-
-    verdict: Reproduction
-    vpn: str
-    cell: str
-    metric: str
-    published: str
-    here: str
-    change: str
-    note: str
-    control: bool
+_STYLES = {
+    Reproduction.REPRODUCED: "green",
+    Reproduction.CONTRADICTED: "bold red",
+    Reproduction.UNCLEAR: "yellow",
+}
 
 
-def figure_lines(outcome: ReproduceOutcome) -> list[FigureLine]:
-    """Contradicted figures first, the baseline's last."""
-    if outcome.figures is None:
-        return []
-    return [
-        FigureLine(
-            OF_CHANGE[one.verdict],
-            one.vpn,
-            one.cell,
-            one.metric,
-            one.before,
-            one.after,
-            one.change,
-            f"the baseline, as measured; {one.note}".rstrip("; ") if one.control else one.note,
-            one.control,
-        )
-        for one in lines(outcome.figures)
-    ]
+def sheet(outcome: ReproduceOutcome) -> Sheet:
+    """Everything for people: claims, then figures, contradicted ones first."""
+    tables = []
+    if outcome.claims:
+        claims = [
+            _row(
+                one.verdict,
+                (f"{one.before.id}: {one.before.text}", str(one.before.verdict), one.why),
+            )
+            for one in outcome.claims
+        ]
+        tables.append(Verdicts(("claim", "published", "note"), "lll", claims))
+    if outcome.figures is not None:
+        figures = [
+            Row("", "", (*one.texts, f"the baseline, as measured; {one.note}".rstrip("; ")), True)
+            if one.control
+            else _row(OF_CHANGE[one.verdict], (*one.texts, one.note))
+            for one in lines(outcome.figures)
+        ]
+        tables.append(figure_table("published", "here", figures))
+    return Sheet(
+        summary(outcome),
+        outcome.contradicted,
+        heading(outcome),
+        warnings(outcome),
+        tables,
+        missing(outcome.figures) if outcome.figures else (),
+        method(outcome),
+    )
+
+
+def _row(verdict: Reproduction, texts: tuple[str, ...]) -> Row:
+    return Row(str(verdict), _STYLES[verdict], texts)
 
 
 def heading(outcome: ReproduceOutcome) -> list[tuple[str, str]]:

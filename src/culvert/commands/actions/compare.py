@@ -10,10 +10,10 @@ from pathlib import Path
 from culvert.compare.document import document
 from culvert.compare.form import Form
 from culvert.compare.junit import junit
-from culvert.compare.markdown import markdown
 from culvert.compare.outcome import CompareOutcome, compare
+from culvert.compare.sheet import markdown, render
 from culvert.compare.side import sides
-from culvert.compare.terminal import render
+from culvert.compare.words import sheet
 from culvert.console import PIPE_WIDTH, SafeConsole, out
 from culvert.errors import UsageError
 from culvert.files.target import replacing
@@ -73,7 +73,7 @@ def write(outcome: CompareOutcome, form: Form, file: Path | None) -> None:
     """Write to the file, without one to standard output. Raises UsageError."""
     if file is None:
         if form is Form.TEXT:
-            out.print(render(outcome))
+            out.print(render(sheet(outcome)))
         else:
             out.file.write(_text(outcome, form))
             out.file.flush()
@@ -91,10 +91,10 @@ def _text(outcome: CompareOutcome, form: Form) -> str:
     if form is Form.JSON:
         return json.dumps(document(outcome), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     if form is Form.MARKDOWN:
-        return markdown(outcome)
+        return markdown(sheet(outcome))
     if form is Form.JUNIT:
         return junit(outcome)
     plain = SafeConsole(width=PIPE_WIDTH, highlight=False, color_system=None)
     with plain.capture() as captured:
-        plain.print(render(outcome))
+        plain.print(render(sheet(outcome)))
     return captured.get()

@@ -14,15 +14,14 @@ import typer
 
 from culvert.bundle.verify import verify
 from culvert.commands.actions.compare import share
+from culvert.compare.sheet import markdown, render
 from culvert.console import err, out, print_json
 from culvert.errors import UsageError
 from culvert.files.folder import run_folder
 from culvert.journal.journal import Journal
 from culvert.report.run_info import RunInfo
-from culvert.reproduce.markdown import markdown
 from culvert.reproduce.outcome import reproduction, scale_of
-from culvert.reproduce.terminal import render
-from culvert.reproduce.words import document
+from culvert.reproduce.words import document, sheet
 
 ALPHA = 0.05
 STUDY = "study.toml"
@@ -51,9 +50,9 @@ def reproduce(request: Request, *, as_json: bool, as_markdown: bool) -> bool:
     if as_json:
         print_json(document(found))
     elif as_markdown:
-        out.file.write(markdown(found))
+        out.file.write(markdown(sheet(found)))
     else:
-        out.print(render(found))
+        out.print(render(sheet(found)))
     return good and not found.contradicted
 
 
