@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -75,7 +75,7 @@ def _table(found: Verdicts) -> Table:
     table.add_column("verdict", no_wrap=True)
     for at in shown:
         figure = found.align[at] == "r"
-        justify = "right" if figure else "left"
+        justify: JustifyMethod = "right" if figure else "left"
         table.add_column(found.columns[at], justify=justify, no_wrap=figure, overflow="fold")
     for row in found.rows:
         style = "dim" if row.control else ""
