@@ -10,7 +10,7 @@ import pytest
 from culvert.labs.node import Node
 from culvert.measurements.gateway.ceiling import NearLink
 from culvert.measurements.gateway.crowd import Carried, CrowdTrial, Load, Talk, Transport
-from culvert.measurements.gateway.figures import Losses
+from culvert.measurements.udp.losses import Losses
 from culvert.probe.results.crowd import MemberSent, MemberSunk
 from culvert.proof.limits import Ceiling
 from culvert.trial.check import Check

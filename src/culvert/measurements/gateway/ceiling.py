@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from culvert.labs.node import Node
-from culvert.measurements.ceiling import CEILING_S, HELD_BACK, bare_link_tells
+from culvert.measurements.ceiling import (
+    CEILING_S,
+    HELD_BACK,
+    bare_link_tells,
+    ceiling_metrics,
+)
 from culvert.measurements.gateway.crowd import CrowdRun, CrowdTrial, Load, Seats, Talk, Transport
-from culvert.measurements.gateway.figures import Losses
+from culvert.measurements.gateway.figures import METRICS
+from culvert.measurements.udp.losses import Losses
 from culvert.proof.limits import (
     Ceiling,
     Offered,
     connection_is_not_the_limit,
     generator_is_not_the_limit,
 )
-from culvert.results import Metric
+from culvert.results import Metric, measured
 from culvert.topology.graph import Role
 from culvert.topology.ip import LONGER_IPV6, IpVersion
 from culvert.topology.shapes import CORE, GATEWAY
@@ -33,15 +39,8 @@ class NearLink:
 
     def metrics(self) -> list[Metric]:
         """The generators' own figures, to report with the result."""
-        found = []
-        if self._packets is not None:
-            found += [
-                Metric("ceiling_sent_pps", "packets/s", self._packets.sent_pps),
-                Metric("ceiling_received_pps", "packets/s", self._packets.received_pps),
-            ]
-        if self._goodput_bps is not None:
-            found.append(Metric("ceiling_goodput_bps", "bit/s", self._goodput_bps))
-        return found
+        found = [] if self._packets is None else ceiling_metrics(self._packets)
+        return found + measured(METRICS, {"ceiling_goodput_bps": self._goodput_bps})
 
     def checks(
         self,

@@ -151,7 +151,7 @@ class CrowdTrial:
     @property
     def offered(self) -> int:
         """Packets of UDP that were offered, those that a full queue refused included."""
-        return sum(_offered(one.sent) for one in self.carried)
+        return sum(one.sent.offered for one in self.carried)
 
     @property
     def scheduled(self) -> int | None:
@@ -164,9 +164,10 @@ class CrowdTrial:
         """Packets that arrived, duplicates counted once."""
         return sum(one.sunk.unique for one in self.carried)
 
-
-def _offered(sent: MemberSent) -> int:
-    return sent.packets + sent.send_errors.get("ENOBUFS", 0)
+    @property
+    def socket_drops(self) -> int:
+        """Packets that full sockets of the sinks refused."""
+        return sum(one.sunk.socket_drops or 0 for one in self.carried)
 
 
 class CrowdRun:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from culvert.measurements.ceiling import CEILING_METRICS
 from culvert.measurements.gateway.crowd import Carried, CrowdTrial, Load, Transport
 from culvert.measurements.gateway.use import gateway_metrics
 from culvert.measurements.tcp.tcp import fairness
-from culvert.measurements.udp.losses import LOSS_METRICS
+from culvert.measurements.udp.losses import LOSS_METRICS, Losses
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
-from culvert.probe.results import Accounted, DeviceUse, RttResult
-from culvert.results import Metric
+from culvert.probe.results import Accounted, RttResult
+from culvert.results import Metric, measured
 from culvert.topology.graph import Role
 from culvert.trial.session import Session
 from culvert.trial.watch import Watched
@@ -61,36 +61,10 @@ METRICS: tuple[MetricSpec, ...] = (
     MetricSpec("clients_cpu_s", "s", "CPU time of the clients' VPN"),
     MetricSpec("generators_cpu_share", "1", "Share of the CPU time used by the probes"),
     *LOSS_METRICS,
-    MetricSpec("ceiling_sent_pps", "packets/s", "Sent per second beside the tunnel"),
-    MetricSpec("ceiling_received_pps", "packets/s", "Received per second beside the tunnel"),
+    *CEILING_METRICS,
     MetricSpec("ceiling_goodput_bps", "bit/s", "Goodput beside the tunnel"),
 )
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
-
-
-@dataclass(frozen=True)
-class Losses:
-    """Packets lost, by place."""
-
-    socket: int = 0
-    qdisc: int = 0
-    interface: int = 0
-    tunnel: int = 0
-    link: int = 0
-    unattributed: int = 0
-
-    @property
-    def in_path(self) -> int:
-        """Lost before the receiver, without losses on the link itself."""
-        return self.qdisc + self.interface + self.tunnel + self.unattributed
-
-    def metrics(self) -> list[Metric]:
-        return [
-            Metric(f"lost_{'on' if place == 'link' else 'in'}_{place}", "packets", count)
-            if place != "unattributed"
-            else Metric("lost_unattributed", "packets", count)
-            for place, count in vars(self).items()
-        ]
 
 
 def locate_losses(session: Session, watched: Watched, trial: CrowdTrial) -> Losses:
@@ -100,17 +74,9 @@ def locate_losses(session: Session, watched: Watched, trial: CrowdTrial) -> Loss
 
     The clients' own devices are not watched: what they drop is unattributed.
     """
-    missing = max(trial.offered - trial.unique, 0)
-    found: dict[str, int] = {}
-
-    def take(place: str, count: int) -> None:
-        nonlocal missing
-        found[place] = min(max(count, 0), missing)
-        missing -= found[place]
-
     gateway = gateway_accounted(session, watched)
     node = next(node for node in session.lab.nodes.values() if node.role is Role.GATEWAY)
-    outer = _device(gateway, node.underlay.device)
+    outer = gateway.counts(node.underlay.device)
     names = [name for name in session.vpn.interfaces(node) if name != outer.name]
     inner = [each for each in gateway.devices if each.name in names]
     forwarding = [each for each in gateway.devices if each.name not in (outer.name, *names)]
@@ -120,23 +86,21 @@ def locate_losses(session: Session, watched: Watched, trial: CrowdTrial) -> Loss
         if session.lab.nodes[name].role is Role.ROUTER
         for device in used.devices
     ]
-    in_socket = sum(one.sunk.socket_drops or 0 for one in trial.carried)
     at_gateway = sum(
         one.sunk.socket_drops or 0 for one in trial.carried if one.talk.target.role is Role.GATEWAY
     )
-    refused = sum(one.sent.send_errors.get("ENOBUFS", 0) for one in trial.carried)
-    take("socket", in_socket)
-    take(
-        "qdisc",
-        refused + outer.qdisc_drops + sum(device.qdisc_drops for device in (*inner, *forwarding)),
-    )
-    dropped = sum(device.rx_dropped + device.tx_dropped for device in forwarding)
-    take("interface", dropped + outer.rx_dropped + outer.tx_dropped)
-    take("link", 0)
+    refused = sum(one.sent.offered - one.sent.packets for one in trial.carried)
     own_sockets = gateway.udp.rcvbuf_errors - at_gateway + gateway.udp.sndbuf_errors
-    in_tunnel = sum(device.rx_dropped + device.tx_dropped for device in inner)
-    take("tunnel", in_tunnel + own_sockets if names else 0)
-    return Losses(**found, unattributed=missing)
+    return Losses.attributed(
+        max(trial.offered - trial.unique, 0),
+        socket=trial.socket_drops,
+        qdisc=refused + sum(each.qdisc_drops for each in (outer, *inner, *forwarding)),
+        interface=sum(each.rx_dropped + each.tx_dropped for each in (outer, *forwarding)),
+        link=0,
+        tunnel=sum(each.rx_dropped + each.tx_dropped for each in inner) + own_sockets
+        if names
+        else 0,
+    )
 
 
 def gateway_accounted(session: Session, watched: Watched) -> Accounted:
@@ -145,44 +109,32 @@ def gateway_accounted(session: Session, watched: Watched) -> Accounted:
     return watched.accounted.get(gateway.name) or watched.others[gateway.name]
 
 
-def _device(accounted: Accounted, name: str) -> DeviceUse:
-    return accounted.device(name) or DeviceUse(
-        name=name, rx_packets=0, rx_bytes=0, tx_packets=0, tx_bytes=0
-    )
-
-
 def figures(
     session: Session, clients: int, load: Load, trial: CrowdTrial, watched: Watched
 ) -> list[Metric]:
     """Of all clients, of each at quantiles, and of the gateway."""
     seconds = _seconds(load, trial)
-    rates_bps = [8 * _bytes(load, one) / seconds for one in trial.carried]
-    total_bps = sum(rates_bps)
-    found = [
-        Metric("goodput_bps", "bit/s", total_bps),
-        Metric("connected_clients", "clients", clients),
-        Metric("active_clients", "clients", len(rates_bps)),
-        Metric("fairness", "1", fairness(rates_bps)),
-        Metric("slowest_share", "1", slowest_share(rates_bps)),
-        *(
-            Metric(
-                "client_goodput_bps",
-                "bit/s",
-                _quantile(sorted(rates_bps), quantile),
-                {"quantile": f"{quantile:g}"},
-            )
-            for quantile in QUANTILES
-        ),
-    ]
+    rates_bps = sorted(8 * _bytes(load, one) / seconds for one in trial.carried)
+    values: dict[str, float] = {
+        "goodput_bps": sum(rates_bps),
+        "connected_clients": clients,
+        "active_clients": len(rates_bps),
+        "fairness": fairness(rates_bps),
+        "slowest_share": slowest_share(rates_bps),
+    }
     if load.transport is Transport.UDP:
-        found += [
-            Metric("offered_pps", "packets/s", trial.offered / max(trial.seconds, 1e-9)),
-            Metric("received_pps", "packets/s", trial.unique / seconds),
-            Metric("loss_ratio", "1", max(trial.offered - trial.unique, 0) / max(trial.offered, 1)),
-        ]
+        values |= {
+            "offered_pps": trial.offered / max(trial.seconds, 1e-9),
+            "received_pps": trial.unique / seconds,
+            "loss_ratio": max(trial.offered - trial.unique, 0) / max(trial.offered, 1),
+        }
     else:
-        again = sum(one.sent.retransmits for one in trial.carried)
-        found.append(Metric("retransmitted_segments", "segments", again))
+        values["retransmitted_segments"] = sum(one.sent.retransmits for one in trial.carried)
+    found = measured(METRICS, values)
+    for quantile in QUANTILES:
+        value = rates_bps[min(int(quantile * len(rates_bps)), len(rates_bps) - 1)]
+        labels = {"quantile": f"{quantile:g}"}
+        found += measured(METRICS, {"client_goodput_bps": value}, labels)
     used = gateway_accounted(session, watched)
     bits = 8 * sum(one.sunk.unique_bytes for one in trial.carried)
     return [*found, *gateway_metrics(session, used, clients, bits, trial.seconds)]
@@ -209,15 +161,7 @@ def slowest_share(rates: Sequence[float]) -> float:
     return min(rates) * len(rates) / total if total else 0.0
 
 
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
-
-
 def rtt_metrics(rtt: RttResult) -> list[Metric]:
     """Of the echo requests beside the load."""
-    found = [Metric("probe_loss_ratio", "1", rtt.lost / max(rtt.sent, 1))]
-    for name in PERCENTILES:
-        value_ns = getattr(rtt, f"{name}_ns")
-        if value_ns is not None:
-            found.append(Metric(f"rtt_loaded_{name}_us", "us", value_ns / 1e3))
-    return found
+    times = {f"rtt_loaded_{name}_us": rtt.us(name) for name in PERCENTILES}
+    return measured(METRICS, {"probe_loss_ratio": rtt.lost / max(rtt.sent, 1), **times})

@@ -18,6 +18,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from culvert.measurements.base import Measurement
+from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics
 from culvert.measurements.gateway import proof
 from culvert.measurements.gateway.ceiling import packets_ceiling
 from culvert.measurements.gateway.crowd import (
@@ -104,8 +105,7 @@ class GatewaySearch(Measurement[GatewaySearchParameters]):
         *_declared("pdr", Weight.MAIN, _COLUMN),
         *_declared("ndr", Weight.KEY, None),
         *GOAL_METRICS,
-        MetricSpec("ceiling_sent_pps", "packets/s", "Sent per second beside the tunnel"),
-        MetricSpec("ceiling_received_pps", "packets/s", "Received per second beside the tunnel"),
+        *CEILING_METRICS,
     )
     Parameters = GatewaySearchParameters
     saturates: ClassVar[bool] = True
@@ -153,8 +153,7 @@ class GatewaySearch(Measurement[GatewaySearchParameters]):
                 *bounds_metrics("ndr", ndr, payload_bits, each_pps),
                 *bounds_metrics("pdr", pdr, payload_bits, each_pps),
                 *goal_metrics(parameters, trials),
-                Metric("ceiling_sent_pps", "packets/s", ceiling.sent_pps),
-                Metric("ceiling_received_pps", "packets/s", ceiling.received_pps),
+                *ceiling_metrics(ceiling),
             ],
             watched=[watched],
             goodput_bytes=sum(one.sunk.unique_bytes for one in whole.carried),
@@ -234,7 +233,7 @@ class _Crowd:
             scheduled=trial.scheduled or 0,
             offered=trial.offered,
             received=trial.unique,
-            socket_drops=sum(one.sunk.socket_drops or 0 for one in trial.carried),
+            socket_drops=trial.socket_drops,
         )
 
 

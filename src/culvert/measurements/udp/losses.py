@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from culvert.metrics import Better, MetricSpec
-from culvert.probe.results import Accounted, DeviceUse, UdpSunk
-from culvert.results import Metric, measured
+from culvert.probe.results import UdpSunk
+from culvert.results import Metric
 from culvert.trial.session import Session
 from culvert.trial.watch import Watched
 
@@ -30,77 +30,65 @@ LOSS_METRICS = tuple(
         "lost_unattributed": "where no counter is",
     }.items()
 )
-"""What ``Losses.metrics`` returns."""
+"""What ``Losses.metrics`` returns, in the order of its fields."""
 
 
 @dataclass(frozen=True)
 class Losses:
     """Packets lost, by place. ``unattributed`` are in no counter: most are lost in the VPN."""
 
-    socket: int
-    qdisc: int
-    interface: int
-    tunnel: int
-    link: int
-    unattributed: int
+    socket: int = 0
+    qdisc: int = 0
+    interface: int = 0
+    tunnel: int = 0
+    link: int = 0
+    unattributed: int = 0
 
     @property
     def in_path(self) -> int:
         """Lost before the receiver, without losses on the link itself."""
         return self.qdisc + self.interface + self.tunnel + self.unattributed
 
+    @classmethod
+    def attributed(cls, missing: int, **counted: int) -> Losses:
+        """Packets that are missing, by the counters of the places, in their order on the path.
+
+        They are read at slightly different times: a place never gets more than is still missing.
+        """
+        found = {}
+        for place, count in counted.items():
+            found[place] = min(max(count, 0), missing)
+            missing -= found[place]
+        return cls(**found, unattributed=missing)
+
     def metrics(self) -> list[Metric]:
-        values = {
-            "lost_in_socket": self.socket,
-            "lost_in_qdisc": self.qdisc,
-            "lost_in_interface": self.interface,
-            "lost_in_tunnel": self.tunnel,
-            "lost_on_link": self.link,
-            "lost_unattributed": self.unattributed,
-        }
-        return measured(LOSS_METRICS, values)
+        values = vars(self).values()
+        return [
+            Metric(spec.name, spec.unit, count)
+            for spec, count in zip(LOSS_METRICS, values, strict=True)
+        ]
 
 
 def locate_losses(session: Session, watched: Watched, sent: int, sunk: UdpSunk) -> Losses:
-    """Attribute each lost packet to the first counter on its path that counts a loss.
-
-    Counters are read at slightly different times, so a place never gets more than is still missing.
-    """
-    missing = max(sent - sunk.unique, 0)
+    """Attribute each lost packet to the first counter on its path that counts a loss."""
     a = watched.nodes[session.source.name].accounted
     b = watched.nodes[session.target.name].accounted
     outer_a, outer_b = (
-        _device(accounted, node.underlay.device)
-        for accounted, node in ((a, session.source), (b, session.target))
+        used.counts(node.underlay.device)
+        for used, node in ((a, session.source), (b, session.target))
     )
     inner_a, inner_b = (
-        _device(accounted, session.vpn.interface(node))
-        for accounted, node in ((a, session.source), (b, session.target))
+        used.counts(session.vpn.interface(node))
+        for used, node in ((a, session.source), (b, session.target))
     )
     tunnelled = session.vpn.interface(session.source) != session.source.underlay.device
-    found: dict[str, int] = {}
-
-    def take(place: str, count: int) -> None:
-        nonlocal missing
-        found[place] = min(max(count, 0), missing)
-        missing -= found[place]
-
     in_socket = sunk.socket_drops or 0
-    take("socket", in_socket)
-    take("qdisc", outer_a.qdisc_drops + (inner_a.qdisc_drops if tunnelled else 0))
-    take("interface", outer_a.tx_dropped + outer_b.rx_dropped)
-    take("link", outer_a.tx_packets - outer_b.rx_packets)
-    own_sockets = b.udp.rcvbuf_errors - in_socket
-    take(
-        "tunnel",
-        inner_a.tx_dropped + inner_b.rx_dropped + own_sockets + a.udp.sndbuf_errors
-        if tunnelled
-        else 0,
-    )
-    return Losses(**found, unattributed=missing)
-
-
-def _device(accounted: Accounted, name: str) -> DeviceUse:
-    return accounted.device(name) or DeviceUse(
-        name=name, rx_packets=0, rx_bytes=0, tx_packets=0, tx_bytes=0
+    own_sockets = b.udp.rcvbuf_errors - in_socket + a.udp.sndbuf_errors
+    return Losses.attributed(
+        max(sent - sunk.unique, 0),
+        socket=in_socket,
+        qdisc=outer_a.qdisc_drops + (inner_a.qdisc_drops if tunnelled else 0),
+        interface=outer_a.tx_dropped + outer_b.rx_dropped,
+        link=outer_a.tx_packets - outer_b.rx_packets,
+        tunnel=inner_a.tx_dropped + inner_b.rx_dropped + own_sockets if tunnelled else 0,
     )

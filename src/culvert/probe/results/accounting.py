@@ -167,3 +167,9 @@ class Accounted(Result):
     def device(self, name: str) -> DeviceUse | None:
         """The device of that name, if it was watched."""
         return next((device for device in self.devices if device.name == name), None)
+
+    def counts(self, name: str) -> DeviceUse:
+        """The same; zeros if it was not watched."""
+        return self.device(name) or DeviceUse(
+            name=name, rx_packets=0, rx_bytes=0, tx_packets=0, tx_bytes=0
+        )

@@ -7,28 +7,38 @@ from typing import Literal
 from culvert.probe.results.base import Result
 
 
-class UdpSource(Result):
-    """Result of ``udp_source``; bytes are UDP payload."""
+class Sent(Result):
+    """What a source sent; bytes are UDP payload."""
 
     packets: int
     bytes: int
-    seconds: float
-    first_ns: int | None = None
-    """When the first packet was sent, by the sender's CLOCK_MONOTONIC; None if none was."""
     scheduled: int | None = None
     """Packets in the schedule; more than ``offered`` if the generator was too slow."""
     send_errors: dict[str, int] = {}
     """Packets that the kernel refused, by the name of its error."""
+
+    @property
+    def offered(self) -> int:
+        """Packets offered to the path, including those that a full queue refused (ENOBUFS)."""
+        return self.packets + self.send_errors.get("ENOBUFS", 0)
+
+
+class Segmented(Result):
+    """How a source of UDP made its packets, and how late."""
+
     segmentation: Literal["none", "kernel"] = "none"
     """What made the packets: the source, or the kernel from larger messages (UDP_SEGMENT)."""
     segmentation_why: str = ""
     late_p99_ns: int | None = None
     """Lateness of the packets of a paced stream."""
 
-    @property
-    def offered(self) -> int:
-        """Packets offered to the path, including those that a full queue refused (ENOBUFS)."""
-        return self.packets + self.send_errors.get("ENOBUFS", 0)
+
+class UdpSource(Sent, Segmented):
+    """Result of ``udp_source``."""
+
+    seconds: float
+    first_ns: int | None = None
+    """When the first packet was sent, by the sender's CLOCK_MONOTONIC; None if none was."""
 
 
 class OneWayDelay(Result):
