@@ -16,6 +16,7 @@ from culvert.measurements.gateway.ceiling import NearLink
 from culvert.measurements.gateway.crowd import CrowdTrial
 from culvert.measurements.gateway.figures import slowest_share
 from culvert.measurements.gateway.load import GatewayLoad, GatewayLoadParameters
+from culvert.measurements.udp.losses import Losses
 from culvert.proof.limits import GENERATOR
 from culvert.results import Status
 from culvert.run.trials.finding import TrialFinding
@@ -185,7 +186,7 @@ def test_the_devices_of_all_server_processes_are_accounted(
         pytest.skip(lacks)
     seen: list[str] = []
 
-    def looking(session: Session, watched: Watched, trial: CrowdTrial) -> figures.Losses:
+    def looking(session: Session, watched: Watched, trial: CrowdTrial) -> Losses:
         (gateway,) = session.lab.of_role(Role.GATEWAY)
         used = figures.gateway_accounted(session, watched)
         tunnels = session.vpn.interfaces(gateway)
