@@ -38,6 +38,9 @@ class FeatureFinding:
     remedy: str | None = None
 
 
+Trial = Callable[[], FeatureFinding]
+
+
 @dataclass(frozen=True)
 class Feature:
     """Something that a machine may have, and the trial that finds out.
@@ -50,7 +53,7 @@ class Feature:
     group: FeatureGroup
     needed_by: tuple[str, ...]
     remedy: str
-    trial: Callable[[], FeatureFinding]
+    trial: Trial
     scratch: bool = False
 
 

@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from culvert import tools
 from culvert.machine.check import (
-    Feature,
     FeatureFinding,
-    FeatureGroup,
+    Trial,
     degraded,
     missing,
     present,
@@ -93,12 +92,7 @@ def commands_of(feature: str) -> Mapping[str, Command]:
     return COMMANDS.get(feature, {})
 
 
-def feature(name: str, group: FeatureGroup, needed_by: str, remedy: str) -> Feature:
-    """A feature that is tried so."""
-    return Feature(name, group, (needed_by,), remedy, trial(name), scratch=True)
-
-
-def trial(feature: str) -> Callable[[], FeatureFinding]:
+def trial(feature: str) -> Trial:
     """The trial on this machine, in a scratch namespace; degraded if a suite of ESP is missing."""
 
     def tried() -> FeatureFinding:

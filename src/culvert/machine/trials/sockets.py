@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Callable
 
 from pyroute2 import IPRoute
 
-from culvert.machine.check import FeatureFinding, missing, present
+from culvert.machine.check import FeatureFinding, Trial, missing, present
 
 DEADLINE_S = 1.0
 
@@ -23,7 +22,7 @@ TPACKET_V3 = 2
 ETH_P_ALL = 0x0003
 
 
-def congestion_control(name: str) -> Callable[[], FeatureFinding]:
+def congestion_control(name: str) -> Trial:
     """A trial that sets the algorithm on a TCP socket, which loads its module if needed."""
 
     def trial() -> FeatureFinding:

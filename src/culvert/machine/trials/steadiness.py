@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 
+from culvert.errors import CulvertError
+from culvert.machine import cgroup
 from culvert.machine.check import FeatureFinding, degraded, missing, present, unknown
 from culvert.machine.record.cpu import read_cpu
 from culvert.machine.record.kernel import parse_cgroup, read_kernel
 from culvert.machine.record.memory import read_load, read_virtualisation
 from culvert.machine.tree import Tree
+from culvert.runid import new_run_id
 
 CPUS_WANTED = 4
 """Sender, receiver and a VPN process at each end."""
 IDLE_LOAD_PER_CPU = 0.25
+QUOTA_CPUS = 0.5
 PRECISE_CLOCKS = frozenset({"tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page"})
 
 
@@ -118,3 +122,15 @@ def cgroups() -> FeatureFinding:
     if version is None:
         return missing("no control groups are mounted")
     return present(f"control groups {version}")
+
+
+def cpu_quota() -> FeatureFinding:
+    """A control group is created, given a quota and removed."""
+    try:
+        with cgroup.trial(f"culvert-{new_run_id()}-doctor") as group:
+            group.limit(QUOTA_CPUS)
+    except CulvertError as error:
+        if isinstance(error.__cause__, PermissionError):
+            raise error.__cause__ from error  # not tried, so unknown
+        return missing(error.why)
+    return present(f"control groups {group.version} limit programs, but not the kernel's own work")
