@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from culvert.errors import LabError, NotPossible
 
+Variables = Mapping[str, str]
+"""Of a program's environment."""
+
 
 @dataclass(frozen=True)
 class Completed:
@@ -54,16 +57,11 @@ class Host(ABC):
         """The path of a program there, Culvert's own tools first; None if it is missing."""
 
     @abstractmethod
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float = 10.0,
-        env: Mapping[str, str] | None = None,
-        stdin: str | None = None,
-        check: bool = True,
+    def execute(
+        self, argv: Sequence[str], given: bytes | None, env: Variables | None, timeout_s: float
     ) -> Completed:
-        """Run a program until it ends; raises LabError if ``check`` and it fails."""
+        """Run a program with this standard input until it ends, with whatever exit code. Raises
+        DeadlineExceeded, LabError."""
 
     @abstractmethod
     def read(self, path: str) -> bytes:
@@ -77,11 +75,32 @@ class Host(ABC):
     def has(self, feature: str) -> bool:
         """Whether the machine has a feature; the names are those of ``culvert doctor``."""
 
+    @property
+    def label(self) -> str:
+        """What an error of a program there names."""
+        return self.name
+
     def how_to_install(self, vpn: str) -> str:
         """The command that installs a VPN there."""
         return install_command(vpn)
 
     # -- based on the primitives -------------------------------------------------------------------
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float = 10.0,
+        env: Variables | None = None,
+        stdin: str | bytes | None = None,
+        check: bool = True,
+    ) -> Completed:
+        """Run a program until it ends; raises LabError if ``check`` and it fails."""
+        given = stdin.encode() if isinstance(stdin, str) else stdin
+        done = self.execute(argv, given, env, timeout_s)
+        if check:
+            done.require_success(self.label)
+        return done
 
     def require(self, program: str, remedy: str) -> str:
         """The program's path; raises NotPossible with the remedy if it is missing."""

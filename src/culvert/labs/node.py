@@ -19,7 +19,7 @@ from typing import Any
 
 from culvert.labs import iproute
 from culvert.labs.capability import TUNNEL, Capability
-from culvert.labs.host import Host
+from culvert.labs.host import Host, Variables
 from culvert.labs.process import Process
 from culvert.topology.graph import Role
 from culvert.topology.ip import Interface
@@ -48,13 +48,17 @@ class Node(Host):
     underlay: Attachment
     cpus: tuple[int, ...] | None
 
+    @property
+    def label(self) -> str:
+        return f"node {self.name}"
+
     @abstractmethod
     def spawn(
         self,
         argv: Sequence[str],
         *,
         name: str,
-        env: Mapping[str, str] | None = None,
+        env: Variables | None = None,
         pipes: bool = False,
     ) -> Process:
         """Start a program on the node; raises NotPossible if the program is missing."""
@@ -64,7 +68,7 @@ class Node(Host):
         argv: Sequence[str],
         *,
         name: str,
-        env: Mapping[str, str] | None = None,
+        env: Variables | None = None,
         capabilities: AbstractSet[Capability] = TUNNEL,
     ) -> Process:
         """``spawn`` for a program of a VPN, which gets no more than ``capabilities`` where the lab

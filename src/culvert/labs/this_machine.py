@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from culvert import tools
 from culvert.errors import DeadlineExceeded, LabError
-from culvert.labs.host import Completed, Host
+from culvert.labs.host import Completed, Host, Variables
 from culvert.machine import features
 
 
@@ -22,26 +22,18 @@ class ThisMachine(Host):
         found = tools.find(program)
         return None if found is None else str(found)
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float = 10.0,
-        env: Mapping[str, str] | None = None,
-        stdin: str | None = None,
-        check: bool = True,
+    def execute(
+        self, argv: Sequence[str], given: bytes | None, env: Variables | None, timeout_s: float
     ) -> Completed:
-        """Run a program outside of any node, such as to read its version."""
+        """Outside of any node, such as to read its version."""
         try:
             done = subprocess.run(
                 [*argv],
-                input=stdin,
-                stdin=subprocess.DEVNULL if stdin is None else None,
+                input=given,
+                stdin=subprocess.DEVNULL if given is None else None,
                 capture_output=True,
                 env=None if env is None else dict(env),
                 timeout=timeout_s,
-                text=True,
-                errors="replace",
                 check=False,
             )
         except subprocess.TimeoutExpired:
@@ -52,10 +44,7 @@ class ThisMachine(Host):
             ) from None
         except OSError as error:
             raise LabError(argv[0], error.strerror or str(error), f"install {argv[0]}") from error
-        completed = Completed(tuple(argv), done.returncode, done.stdout, done.stderr)
-        if check:
-            completed.require_success(self.name)
-        return completed
+        return Completed.decoded(argv, done.returncode, done.stdout, done.stderr)
 
     def read(self, path: str) -> bytes:
         return Path(path).read_bytes()

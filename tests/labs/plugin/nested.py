@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from culvert.errors import NotPossible
 from culvert.labs.base import Lab
-from culvert.labs.host import Completed, Host
+from culvert.labs.host import Completed, Host, Variables
 from culvert.labs.kind import InNamespaces, OnThisMachine, Place
 from culvert.labs.node import Node
 from culvert.labs.process import Process
@@ -113,18 +113,10 @@ class NestedNode(Node):
         self._programs.append(Program(self._within(words), name, log, pipes=pipes))
         return self._programs[-1]
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float = 10.0,
-        env: Mapping[str, str] | None = None,
-        stdin: str | None = None,
-        check: bool = True,
+    def execute(
+        self, argv: Sequence[str], given: bytes | None, env: Variables | None, timeout_s: float
     ) -> Completed:
-        return self._machine.run(
-            self._within(argv), timeout_s=timeout_s, env=env, stdin=stdin, check=check
-        )
+        return self._machine.execute(self._within(argv), given, env, timeout_s)
 
     def find(self, program: str) -> str | None:
         return self._machine.find(program)

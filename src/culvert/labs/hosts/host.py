@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
 from culvert.errors import DeadlineExceeded, HostLost, LabError
-from culvert.labs.host import Completed, Host
+from culvert.labs.host import Completed, Host, Variables
 from culvert.labs.hosts.listed.inventory import HostEntry
 from culvert.labs.hosts.remote import features
 from culvert.labs.hosts.remote.agent import Agent, decoded
@@ -164,6 +164,10 @@ class SshHost(Host):
             self._programs[program] = str(found)
         return self._programs[program]
 
+    @property
+    def label(self) -> str:
+        return f"host {self.name}"
+
     def how_to_install(self, vpn: str) -> str:
         return f"culvert hosts install {vpn} --inventory {shlex.quote(str(self.entry.inventory))}"
 
@@ -174,14 +178,8 @@ class SshHost(Host):
     def environment(self) -> dict[str, str]:
         return {"PATH": self.path, "HOME": str(self.directory), "LC_ALL": "C.UTF-8"}
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float = 10.0,
-        env: Mapping[str, str] | None = None,
-        stdin: str | None = None,
-        check: bool = True,
+    def execute(
+        self, argv: Sequence[str], given: bytes | None, env: Variables | None, timeout_s: float
     ) -> Completed:
         process = RemoteProcess(
             self.agent,
@@ -192,12 +190,8 @@ class SshHost(Host):
             pipes=True,
             once=True,
         )
-        given = None if stdin is None else stdin.encode()
         printed, errors = process.communicate(given, timeout_s=timeout_s)
-        done = Completed.decoded(argv, process.returncode(), printed, errors)
-        if check:
-            done.require_success(f"host {self.name}")
-        return done
+        return Completed.decoded(argv, process.returncode(), printed, errors)
 
     def read(self, path: str) -> bytes:
         return decoded(self.agent.call("read", path=path))

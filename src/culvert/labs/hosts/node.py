@@ -12,7 +12,7 @@ from typing import Any
 
 from culvert.errors import HostLost, LabError, NotPossible, UsageError
 from culvert.labs.capability import TUNNEL, Capability
-from culvert.labs.host import Completed
+from culvert.labs.host import Completed, Variables
 from culvert.labs.hosts.facts import device as facts
 from culvert.labs.hosts.facts.surroundings import Surroundings
 from culvert.labs.hosts.host import SshHost
@@ -62,7 +62,7 @@ class SshNode(Node):
         argv: Sequence[str],
         *,
         name: str,
-        env: Mapping[str, str] | None = None,
+        env: Variables | None = None,
         pipes: bool = False,
     ) -> Process:
         return RemoteProcess(
@@ -80,7 +80,7 @@ class SshNode(Node):
         argv: Sequence[str],
         *,
         name: str,
-        env: Mapping[str, str] | None = None,
+        env: Variables | None = None,
         capabilities: AbstractSet[Capability] = TUNNEL,
     ) -> Process:
         """The same with no more than ``capabilities``."""
@@ -104,17 +104,14 @@ class SshNode(Node):
                     "modprobe overlay on the host, or measure this VPN in the lab netns",
                 ) from error
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float = 10.0,
-        env: Mapping[str, str] | None = None,
-        stdin: str | None = None,
-        check: bool = True,
+    def execute(
+        self, argv: Sequence[str], given: bytes | None, env: Variables | None, timeout_s: float
     ) -> Completed:
-        env = {**self._variables, **(env or {})}
-        return self.host.run(argv, timeout_s=timeout_s, env=env, stdin=stdin, check=check)
+        return self.host.execute(argv, given, {**self._variables, **(env or {})}, timeout_s)
+
+    @property
+    def label(self) -> str:
+        return self.host.label
 
     # -- files -------------------------------------------------------------------------------------
 
@@ -233,7 +230,7 @@ class SshNode(Node):
             "another VPN may run on the host: use another host, or stop it for the time of the run",
         )
 
-    def _environment(self, env: Mapping[str, str] | None) -> dict[str, str]:
+    def _environment(self, env: Variables | None) -> dict[str, str]:
         return {
             **self.host.environment(),
             "CULVERT_RUN": self.host.run_id,

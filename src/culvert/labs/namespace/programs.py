@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from culvert import tools
 from culvert.labs.capability import Capability
-from culvert.labs.host import Completed
+from culvert.labs.host import Completed, Variables
 from culvert.labs.namespace.launch import Launcher, Stream
 from culvert.labs.namespace.places import RUN_VARIABLE
 from culvert.labs.namespace.process import LocalProcess
@@ -47,7 +47,7 @@ class Programs:
         *,
         name: str,
         log: Path,
-        env: Mapping[str, str] | None,
+        env: Variables | None,
         pipes: bool = False,
         capabilities: AbstractSet[Capability] | None = None,
     ) -> LocalProcess:
@@ -65,25 +65,19 @@ class Programs:
                 capabilities=capabilities,
             )
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        env: Mapping[str, str] | None,
-        stdin: str | None,
+    def execute(
+        self, argv: Sequence[str], given: bytes | None, env: Variables | None, timeout_s: float
     ) -> Completed:
         process = self._start(
             argv,
             name=f"{argv[0]} on node {self._node}",
             log=Path(os.devnull),
-            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=env,
         )
         try:
-            given = None if stdin is None else stdin.encode()
             out, err = process.communicate(given, timeout_s=timeout_s)
         finally:
             process.stop(grace_s=0)
@@ -104,7 +98,7 @@ class Programs:
         stdin: Stream,
         stdout: Stream,
         stderr: Stream,
-        env: Mapping[str, str] | None,
+        env: Variables | None,
         capabilities: AbstractSet[Capability] | None = None,
     ) -> LocalProcess:
         program = tools.require(argv[0], f"install {argv[0]}, or see `culvert doctor`")

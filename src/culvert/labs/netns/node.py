@@ -15,7 +15,7 @@ from culvert import tools
 from culvert.errors import LabError, NotPossible, UsageError
 from culvert.labs.capability import TUNNEL, Capability
 from culvert.labs.cpu import steering
-from culvert.labs.host import Completed
+from culvert.labs.host import Completed, Variables
 from culvert.labs.link import offloads
 from culvert.labs.namespace import interfaces as links
 from culvert.labs.namespace import sysctls
@@ -115,7 +115,7 @@ class NetnsNode(Node, Enterable, Steerable):
         argv: Sequence[str],
         *,
         name: str,
-        env: Mapping[str, str] | None = None,
+        env: Variables | None = None,
         pipes: bool = False,
     ) -> Process:
         """Start a program on the node; raises NotPossible if the program is missing."""
@@ -126,7 +126,7 @@ class NetnsNode(Node, Enterable, Steerable):
         argv: Sequence[str],
         *,
         name: str,
-        env: Mapping[str, str] | None = None,
+        env: Variables | None = None,
         capabilities: AbstractSet[Capability] = TUNNEL,
     ) -> Process:
         """The same with no more than ``capabilities``."""
@@ -134,20 +134,10 @@ class NetnsNode(Node, Enterable, Steerable):
             argv, name=name, log=self._log(name), env=env, capabilities=capabilities
         )
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float = 10.0,
-        env: Mapping[str, str] | None = None,
-        stdin: str | None = None,
-        check: bool = True,
+    def execute(
+        self, argv: Sequence[str], given: bytes | None, env: Variables | None, timeout_s: float
     ) -> Completed:
-        """Run a program until it ends; raises LabError if ``check`` and it fails."""
-        done = self.programs.run(argv, timeout_s=timeout_s, env=env, stdin=stdin)
-        if check:
-            done.require_success(f"node {self.name}")
-        return done
+        return self.programs.execute(argv, given, env, timeout_s)
 
     @property
     def programs(self) -> Programs:

@@ -141,8 +141,7 @@ def _ipsec(node: NetnsNode) -> Iterator[str]:
 
 def _printed(node: NetnsNode, *argv: str) -> list[str]:
     # Not by run(), which the story tells as the driver's.
-    listed = node.programs.run(argv, timeout_s=_LIST_S, env=None, stdin=None)
-    return listed.stdout.splitlines()
+    return node.execute(argv, None, None, _LIST_S).stdout.splitlines()
 
 
 class UnderlayLook(ABC):

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from ipaddress import IPv4Address
 from pathlib import Path
+from typing import Any
 
 from culvert.errors import LabError
-from culvert.labs.host import Completed
+from culvert.labs.host import Completed, Variables
 from culvert.labs.kubernetes.embedded import groups
 from culvert.labs.namespace.usage import usage_of
 from culvert.labs.netns.node import NetnsNode
@@ -89,9 +90,7 @@ class ClusterNode:
         """The path of a new file of mode 0600."""
         return str(self.write(f"pki/{name}", content, secret=True))
 
-    def spawn(
-        self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None
-    ) -> Process:
+    def spawn(self, name: str, argv: Sequence[str], env: Variables | None = None) -> Process:
         """Start a program in the node's namespaces."""
         process = self.at.spawn(
             [*self._enter(), *argv], name=name, env={"PATH": PATH, **(env or {})}
@@ -103,18 +102,13 @@ class ClusterNode:
         self,
         argv: Sequence[str],
         *,
+        env: Variables | None = None,
         timeout_s: float = 30.0,
-        env: Mapping[str, str] | None = None,
-        check: bool = True,
-        stdin: str | None = None,
+        **how: Any,
     ) -> Completed:
-        return self.at.run(
-            [*self._enter(), *argv],
-            timeout_s=timeout_s,
-            env={"PATH": PATH, **(env or {})},
-            check=check,
-            stdin=stdin,
-        )
+        """``how`` is as for a node of a lab."""
+        env = {"PATH": PATH, **(env or {})}
+        return self.at.run([*self._enter(), *argv], env=env, timeout_s=timeout_s, **how)
 
     def usage(self) -> dict[str, Usage]:
         """What each of its programs has used until now, with the processes that it started."""

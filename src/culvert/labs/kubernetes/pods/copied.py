@@ -27,7 +27,7 @@ def node(workspace: Workspace, name: str, wish: Wish, host: ClusterNodeInfo) -> 
     content = static_probe("the probe in a pod")
     script = f"cat > {path} && chmod 755 {path} && wc -c < {path}"
     try:
-        done = made.run_bytes(["sh", "-c", script], content, timeout_s=COPY_DEADLINE_S, check=False)
+        done = made.run(["sh", "-c", script], stdin=content, timeout_s=COPY_DEADLINE_S, check=False)
     except BaseException:
         _remove_quietly(made)
         raise
@@ -44,7 +44,7 @@ def node(workspace: Workspace, name: str, wish: Wish, host: ClusterNodeInfo) -> 
 def remove(copied: PodNode) -> None:
     """Remove the probe from the pod."""
     program = copied.find("culvert-probe")
-    copied.run_bytes(["rm", "-f", str(program)], None, timeout_s=COPY_DEADLINE_S, check=False)
+    copied.run(["rm", "-f", str(program)], timeout_s=COPY_DEADLINE_S, check=False)
 
 
 def _remove_quietly(copied: PodNode) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from culvert.errors import DeadlineExceeded, LabError, NotPossible
 from culvert.exchange import Exchange
-from culvert.labs.host import Completed
+from culvert.labs.host import Completed, Variables
 from culvert.labs.kubernetes.api.client import Api
 from culvert.labs.kubernetes.api.programs import PodProgram
 from culvert.labs.kubernetes.image import PROBE_PATH
@@ -99,7 +99,7 @@ class PodNode(Node):
         argv: Sequence[str],
         *,
         name: str,
-        env: Mapping[str, str] | None = None,
+        env: Variables | None = None,
         pipes: bool = False,
     ) -> Process:
         """Start a program of the pod; its output is a pipe in any case."""
@@ -109,24 +109,10 @@ class PodNode(Node):
         self._processes.append(process)
         return process
 
-    def run(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float = 10.0,
-        env: Mapping[str, str] | None = None,
-        stdin: str | None = None,
-        check: bool = True,
+    def execute(
+        self, argv: Sequence[str], given: bytes | None, env: Variables | None, timeout_s: float
     ) -> Completed:
         self._refuse(argv[0], env)
-        return self.run_bytes(
-            argv, None if stdin is None else stdin.encode(), timeout_s=timeout_s, check=check
-        )
-
-    def run_bytes(
-        self, argv: Sequence[str], given: bytes | None, *, timeout_s: float, check: bool = True
-    ) -> Completed:
-        """The same with bytes as its input."""
         program = self._start(argv)
         try:
             with suppress(BrokenPipeError):  # it has ended: its exit code and its reason follow
@@ -140,15 +126,12 @@ class PodNode(Node):
                     f"did not end within {timeout_s:g} s",
                     "see the state of the pod",
                 )
-            out = program.stdout.read().decode(errors="replace")
-            err = bytes(program.stderr).decode(errors="replace") or program.reason
+            out = program.stdout.read()
+            err = bytes(program.stderr) or program.reason.encode()
         finally:
             program.close()
             program.stdout.close()
-        done = Completed(tuple(argv), code, out, err)
-        if check:
-            done.require_success(f"node {self.name}")
-        return done
+        return Completed.decoded(argv, code, out, err)
 
     def find(self, program: str) -> str | None:
         """The probe, or a program that runs there: an image of the probe alone has no other."""
@@ -251,7 +234,7 @@ class PodNode(Node):
         )
 
     @staticmethod
-    def _refuse(name: str, env: Mapping[str, str] | None) -> None:
+    def _refuse(name: str, env: Variables | None) -> None:
         if env:
             raise NotPossible(name, "exec passes no environment to a pod", "report this")
 
