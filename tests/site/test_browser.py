@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.report.test_browser import CHROMIUM, visit
+from tests.report.test_browser import CHROMIUM, printed, visit
 
 from .conftest import Sites
 from .test_site import PAGES
@@ -44,8 +44,9 @@ document.querySelectorAll("#landscape thead button")[4].click();
     document, console = visit(out / "study" / "made.html", tmp_path / "profile")
     assert console == []
     assert "<svg" in document
-    (report, *_) = sites.out.glob("run/*/index.html")
-    document, console = visit(report, tmp_path / "profile")
+    (report, *_) = out.glob("run/*/index.html")
+    page = printed(report.read_text(), report.with_name("printed.html"))
+    document, console = visit(page, tmp_path / "profile")
     assert console == []
     assert re.search(r'data-drawn="[1-9]', document)
 

@@ -111,7 +111,8 @@ def pages(site: Site) -> Iterator[tuple[str, bytes]]:
     own_files = resources.files("culvert.site").joinpath("templates")
     style = template("report.css") + own_files.joinpath("site.css").read_text("utf-8")
     yield "site.css", style.encode()
-    yield "site.js", own_files.joinpath("site.js").read_bytes()
+    script = own_files.joinpath("site.js").read_text("utf-8") + template("charts.js")
+    yield "site.js", script.encode()
     yield "vega.js", str(drawing_script()).encode()
     yield ".nojekyll", b""
     yield "culvert.json", json.dumps(_document(site), ensure_ascii=False).encode()

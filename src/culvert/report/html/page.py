@@ -148,7 +148,7 @@ def drawing_script() -> Markup:
 
 @cache
 def _report_script() -> Markup:
-    return _safe_script(template("report.js"))
+    return _safe_script(template("report.js") + template("charts.js"))
 
 
 def chart_data(figures: Iterable[Figure]) -> dict[str, Any]:

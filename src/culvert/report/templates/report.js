@@ -20,21 +20,6 @@
     setTheme(themes[(themes.indexOf(now) + 1) % themes.length]);
   });
 
-  // Charts. `ast` interprets expressions instead of compiling them: the policy forbids eval.
-  const charts = JSON.parse(document.getElementById("charts").textContent);
-  const options = {
-    mode: "vega-lite", renderer: "svg", actions: false, ast: true, config: charts.config,
-    tooltip: { theme: "custom" },
-  };
-  const drawn = Object.entries(charts.panels).map(function ([id, spec]) {
-    const place = document.getElementById(id);
-    return vegaEmbed(place, spec, options).then(
-      function () { place.style.minHeight = ""; },
-      function (error) { place.textContent = "This chart could not be drawn: " + error.message; },
-    );
-  });
-  Promise.all(drawn).then(function () { root.setAttribute("data-drawn", String(drawn.length)); });
-
   // On paper nothing can be opened: the machine is printed open.
   const closed = Array.from(document.querySelectorAll(".trees details:not([open])"));
   window.addEventListener("beforeprint", function () {

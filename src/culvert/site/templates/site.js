@@ -44,29 +44,4 @@
       body.append(...keyed.map(function ([, row]) { return row; }));
     });
   });
-
-  // Charts are drawn when they come near the window. `ast`: the policy forbids eval.
-  const element = document.getElementById("charts");
-  if (!element) return;
-  const charts = JSON.parse(element.textContent);
-  const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, config: charts.config };
-  const draw = function (place) {
-    vegaEmbed(place, charts.panels[place.id], options).then(
-      function () { place.style.minHeight = ""; },
-      function (error) { place.textContent = "This chart could not be drawn: " + error.message; },
-    );
-  };
-  const waiting = new Set(Object.keys(charts.panels).map(function (id) { return document.getElementById(id); }));
-  const near = new IntersectionObserver(function (entries) {
-    entries.filter(function (one) { return one.isIntersecting; }).forEach(function (one) {
-      start(one.target);
-    });
-  }, { rootMargin: "400px" });
-  const start = function (place) {
-    near.unobserve(place);
-    waiting.delete(place);
-    draw(place);
-  };
-  waiting.forEach(function (place) { near.observe(place); });
-  window.addEventListener("beforeprint", function () { waiting.forEach(start); });
 })();
