@@ -10,8 +10,10 @@ import gzip
 import hashlib
 import io
 import os
+import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
@@ -35,18 +37,22 @@ _CHUNK_BYTES = 1 << 20
 
 
 def make_image(package: Path, version: str, work_dir: Path) -> Path:
-    """``culvert-VERSION.oci.tar`` beside the package, for this machine's architecture.
+    """``culvert-VERSION.oci.tar`` beside the package, for this machine's architecture; it was
+    created at $SOURCE_DATE_EPOCH.
 
     Raises CalledProcessError.
     """
     tools = _wireguard_go(work_dir)
-    root = subprocess.Popen(_root_file_system(package, tools), stdout=subprocess.PIPE)
-    assert root.stdout is not None
-    layer, unpacked_digest = _layer(root.stdout)
-    if code := root.wait():
-        raise subprocess.CalledProcessError(code, "mmdebstrap")
+    # mmdebstrap reads it at the same path in the new root, where /dev is another one.
+    inside = shutil.copyfile(package, work_dir / package.name)
+    with subprocess.Popen(_root_file_system(inside, tools), stdout=subprocess.PIPE) as root:
+        assert root.stdout is not None
+        layer, unpacked_digest = _layer(root.stdout)
+    if root.returncode:
+        raise subprocess.CalledProcessError(root.returncode, "mmdebstrap")
     image = package.parent / f"culvert-{version}.oci.tar"
-    made = assembled(layer, unpacked_digest, _SETTINGS)
+    created = datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), UTC)
+    made = assembled(layer, unpacked_digest, _SETTINGS, f"{created:%Y-%m-%dT%H:%M:%SZ}")
     image.write_bytes(packed(made, f"culvert.local/culvert:{version}"))
     return image
 

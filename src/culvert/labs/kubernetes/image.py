@@ -85,9 +85,13 @@ def contents(image: Image) -> Contents:
     return assembled(layer, layer.digest, settings)
 
 
-def assembled(layer: Blob, unpacked_digest: str, settings: Mapping[str, object]) -> Contents:
-    """The blobs of an image for this machine's architecture; ``settings`` are what it starts."""
+def assembled(
+    layer: Blob, unpacked_digest: str, settings: Mapping[str, object], created: str = ""
+) -> Contents:
+    """The blobs of an image for this machine's architecture; ``settings`` are what it starts,
+    ``created`` is a time in the form of RFC 3339."""
     config = {
+        **({"created": created} if created else {}),
         "architecture": _architecture(),
         "os": "linux",
         "config": settings,
