@@ -1,14 +1,14 @@
 //! Where bytes of others come in. Each takes any bytes and must return: what is fuzzed.
 
+use crate::agent::request::parse;
 use crate::packet::header::{Header, PayloadCheck};
 use crate::packet::icmp::reply_payload;
 use crate::packet::message::{Message, verdict};
 use crate::packet::pcapng::Reader;
 use crate::packet::seen::{Sight, see};
-use crate::protocol::parse;
-use crate::requests::numbered;
-use crate::tasks::tcp_responder::Greeting;
-use crate::values::{Canary, Token};
+use crate::protocol::requests::numbered;
+use crate::protocol::values::{Canary, Token};
+use crate::tasks::tcp::responder::Greeting;
 use std::sync::LazyLock;
 
 const TOKEN: Token = Token([0; 16]);

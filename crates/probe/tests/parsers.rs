@@ -1,8 +1,8 @@
 //! The fuzzed entry points, in every run of the tests: the corpus, changes to it, and any bytes.
 
+use culvert_probe::agent::request::parse;
 use culvert_probe::entry_points;
-use culvert_probe::protocol::parse;
-use culvert_probe::requests::numbered;
+use culvert_probe::protocol::requests::numbered;
 use proptest::prelude::*;
 use std::path::Path;
 

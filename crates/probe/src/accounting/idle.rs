@@ -6,7 +6,7 @@
 //! Source: `kernel/time/tick-sched.c`, `kernel/time/timer_list.c`, `fs/proc/stat.c`.
 
 use super::processors::Cpu;
-use crate::clock;
+use crate::timing::clock;
 use nix::time::{ClockId, clock_getres};
 use serde::Serialize;
 use std::fs::read_to_string;

@@ -1,7 +1,7 @@
 //! Devices, queues and protocol counters of this network namespace at one moment.
 
-use crate::failure::{Failure, during};
-use crate::net::netlink::{links, qdiscs};
+use crate::net::device::netlink::{links, qdiscs};
+use crate::protocol::failure::{Failure, during};
 use netlink_packet_route::link::Stats64;
 use std::collections::BTreeMap;
 

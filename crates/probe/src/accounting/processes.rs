@@ -1,7 +1,7 @@
 //! Processes, their threads and kernel threads at one moment.
 
 use super::processors::proc_failure;
-use crate::failure::Failure;
+use crate::protocol::failure::Failure;
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 use procfs::process::{Process as ProcProcess, Stat, all_processes_with_root};

@@ -1,6 +1,6 @@
 //! Times of the processors, as the kernel counts them.
 
-use crate::failure::Failure;
+use crate::protocol::failure::Failure;
 use procfs::{CurrentSI, KernelStats};
 
 /// Times in ticks of the kernel, `Snapshot::ticks_per_second` of them a second.

@@ -1,6 +1,6 @@
 //! What may disturb a measurement from outside: clocks that are set, processors that slow down.
 
-use crate::clock;
+use crate::timing::clock;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;

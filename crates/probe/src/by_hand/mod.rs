@@ -5,13 +5,12 @@ mod summary;
 
 pub use command::Command;
 
-use culvert_probe::context::Context;
-use culvert_probe::emitter::Emitter;
-use culvert_probe::failure::{Failure, during};
-use culvert_probe::protocol::{self, Request};
-use culvert_probe::stop::Stop;
-use culvert_probe::values::to_hex;
-use culvert_probe::work;
+use culvert_probe::agent::request::{self, Request};
+use culvert_probe::protocol::emitter::Emitter;
+use culvert_probe::protocol::failure::{Failure, during};
+use culvert_probe::protocol::values::to_hex;
+use culvert_probe::tasks::context::Context;
+use culvert_probe::timing::stop::Stop;
 use nix::sys::signal::{SigSet, Signal};
 use serde_json::Value;
 use std::io::{self, Read, Write};
@@ -46,7 +45,7 @@ fn measure(command: &Command) -> Result<(), Failure> {
     let Value::Object(fields) = command.request(&token)? else {
         unreachable!("a request is an object");
     };
-    let Request::Start(task) = protocol::parse(fields)? else {
+    let Request::Start(task) = request::parse(fields)? else {
         unreachable!("commands start tasks");
     };
     let stop = Arc::new(Stop::new().map_err(during("start"))?);
@@ -58,7 +57,7 @@ fn measure(command: &Command) -> Result<(), Failure> {
         line: Vec::new(),
     };
     let (emitter, writer) = Emitter::start(events);
-    let result = work::run(*task, &Context::new(1, emitter.clone(), stop));
+    let result = task(&Context::new(1, emitter.clone(), stop));
     if let (true, Ok(result)) = (json, &result) {
         emitter.done(1, result);
     }

@@ -2,7 +2,7 @@
 //! ends what it has started does not end the guard in the middle of its work.
 
 use super::guard;
-use culvert_probe::failure::{Failure, during};
+use culvert_probe::protocol::failure::{Failure, during};
 use nix::sys::prctl;
 use nix::sys::signal::{Signal, kill, raise};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};

@@ -1,7 +1,7 @@
 //! Which start of the kernel, and which network, a run's directory belongs to: what must be undone
 //! is in the kernel's memory, so it is gone after a restart, and whatever has its name is another's.
 
-use culvert_probe::failure::{Failure, during};
+use culvert_probe::protocol::failure::{Failure, during};
 use std::fs;
 use std::io;
 use std::path::Path;

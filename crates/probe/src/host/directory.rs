@@ -1,6 +1,6 @@
 //! The run's directory: it must be the caller's own, and one agent's at a time.
 
-use culvert_probe::failure::{Failure, during};
+use culvert_probe::protocol::failure::{Failure, during};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use std::fs::{self, File};

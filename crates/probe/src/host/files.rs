@@ -3,7 +3,7 @@
 use super::refusal::Refusal;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use culvert_probe::failure::Failure;
+use culvert_probe::protocol::failure::Failure;
 use serde_json::{Value, json};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};

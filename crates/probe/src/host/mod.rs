@@ -28,7 +28,7 @@ mod undo;
 mod usage;
 mod view;
 
-use culvert_probe::failure::{Failure, during};
+use culvert_probe::protocol::failure::{Failure, during};
 use directory::{Directory, Opened};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;

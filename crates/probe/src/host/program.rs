@@ -5,7 +5,7 @@ use super::refusal::Refusal;
 use super::requests::Spawn;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use culvert_probe::emitter::Emitter;
+use culvert_probe::protocol::emitter::Emitter;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::prctl;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};

@@ -1,6 +1,6 @@
 //! Why a request was not served.
 
-use culvert_probe::failure::Failure;
+use culvert_probe::protocol::failure::Failure;
 use serde_json::{Value, json};
 use std::io;
 

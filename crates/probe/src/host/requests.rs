@@ -2,8 +2,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use culvert_probe::failure::Failure;
-use culvert_probe::requests::Fields;
+use culvert_probe::protocol::failure::Failure;
+use culvert_probe::protocol::requests::Fields;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 use super::refusal::Refusal;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use culvert_probe::emitter::Emitter;
+use culvert_probe::protocol::emitter::Emitter;
 use serde_json::json;
 use std::collections::HashMap;
 use std::io::{Read, Write};

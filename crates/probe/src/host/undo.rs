@@ -1,7 +1,7 @@
 //! What must be undone at the end: commands, kept in a file of the run's directory, so that they
 //! survive the agent and the host's crash. The last is undone first.
 
-use culvert_probe::failure::{Failure, during};
+use culvert_probe::protocol::failure::{Failure, during};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;

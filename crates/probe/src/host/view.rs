@@ -10,7 +10,7 @@
 //! No directory on the way there is a user's: a program that is root without CAP_DAC_OVERRIDE may
 //! not enter those of mode 0700, such as the directory of the upload, or a home.
 
-use culvert_probe::failure::{Failure, during};
+use culvert_probe::protocol::failure::{Failure, during};
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};

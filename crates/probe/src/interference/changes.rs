@@ -1,7 +1,7 @@
 //! Changes of devices, addresses, routes and queues: the kernel reports each, however short.
 
 use super::episode::{Book, Kind, Subject, What};
-use crate::net::netlink::{dump, split};
+use crate::net::device::netlink::{dump, split};
 use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};

@@ -1,7 +1,7 @@
 //! Changes of nftables' rules, each with the process that made it.
 
 use super::episode::{Book, Kind, Subject, What};
-use crate::net::netlink::split;
+use crate::net::device::netlink::split;
 use netlink_sys::protocols::NETLINK_NETFILTER;
 use netlink_sys::{Socket, SocketAddr};
 use std::io;

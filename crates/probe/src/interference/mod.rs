@@ -12,8 +12,8 @@ mod members;
 mod text;
 
 use crate::accounting::processes::Processes;
-use crate::clock;
-use crate::stop::Stop;
+use crate::timing::clock;
+use crate::timing::stop::Stop;
 use changes::Changes;
 use episode::{Book, Episode};
 use firewall::Firewall;

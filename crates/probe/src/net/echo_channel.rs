@@ -1,12 +1,12 @@
 //! Channels for echo requests and their replies: UDP, ICMP or TCP.
 
-use crate::clock;
-use crate::failure::{Failure, during};
+use crate::net::batch::receive::ReceiveBatch;
 use crate::net::icmp::IcmpSocket;
-use crate::net::receive_batch::ReceiveBatch;
 use crate::net::socket;
 use crate::packet::header::{HEADER_LENGTH, Header, Kind};
 use crate::packet::icmp::{EchoRequest, reply_payload};
+use crate::protocol::failure::{Failure, during};
+use crate::timing::clock;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 use socket2::Socket;

@@ -1,7 +1,7 @@
 //! Sockets for ICMP echo: raw where that is allowed, else a ping socket.
 
-use crate::failure::Failure;
 use crate::net::socket::set_int;
+use crate::protocol::failure::Failure;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr};

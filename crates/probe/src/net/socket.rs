@@ -1,6 +1,6 @@
 //! Making sockets, and options of theirs.
 
-use crate::failure::{Failure, during};
+use crate::protocol::failure::{Failure, during};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};

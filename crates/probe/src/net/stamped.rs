@@ -1,6 +1,6 @@
 //! Receiving with the kernel's timestamp of each packet.
 
-use crate::clock;
+use crate::timing::clock;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
 use nix::sys::time::TimeSpec;
 use std::io::{self, IoSliceMut};

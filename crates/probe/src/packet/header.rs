@@ -7,7 +7,7 @@
 //! Integers are big-endian. The upper 16 bits of the sequence are the flow. The tag stands for the session's token; the time is CLOCK_MONOTONIC of
 //! the sender in nanoseconds, shortly before the packet was handed to the kernel.
 
-use crate::values::Canary;
+use crate::protocol::values::Canary;
 
 pub const HEADER_LENGTH: usize = 28;
 /// The largest payload of UDP over IPv4.

@@ -4,7 +4,7 @@
 //! begin, are known by these bits alone, and a filter of the kernel needs one comparison for each
 //! word that it loads. What passes is compared here with the canary itself.
 
-use crate::values::Canary;
+use crate::protocol::values::Canary;
 use std::collections::HashSet;
 
 /// So many successive bytes of the canary are a mark: the payload of a 64-byte packet has no more.

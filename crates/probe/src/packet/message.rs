@@ -98,7 +98,7 @@ impl Message {
 mod tests {
     use super::*;
     use crate::packet::seen::{Sight, see};
-    use crate::random;
+    use crate::timing::random;
     use etherparse::PacketBuilder;
 
     fn udp(payload: &[u8]) -> Vec<u8> {

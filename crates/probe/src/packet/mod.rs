@@ -10,4 +10,5 @@ pub mod noise;
 pub mod pcapng;
 pub mod scope;
 pub mod seen;
+pub mod sizes;
 pub mod syn;

@@ -106,7 +106,7 @@ impl Tables {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random;
+    use crate::timing::random;
 
     const TEXT: &str = "The tunnel encodes its packets instead of encrypting them, and whoever \
         listens on the link can read all that is sent from one end of it to the other. ";

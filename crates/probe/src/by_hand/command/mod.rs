@@ -7,7 +7,7 @@ mod streams;
 mod transactions;
 
 use clap::Subcommand;
-use culvert_probe::failure::Failure;
+use culvert_probe::protocol::failure::Failure;
 use listen::{Answer, Receive};
 use round_trips::{NoiseFloor, Protocol, Rtt};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Options that several commands have.
 
 use clap::{Args, ValueEnum};
-use culvert_probe::failure::Failure;
+use culvert_probe::protocol::failure::Failure;
 use std::net::IpAddr;
 
 /// Of IPv4 and UDP or ICMP.

@@ -2,7 +2,7 @@
 
 use super::shared::{INTERVAL_MS, Target, name, payload};
 use clap::{Args, ValueEnum};
-use culvert_probe::failure::Failure;
+use culvert_probe::protocol::failure::Failure;
 use serde_json::{Value, json};
 
 #[derive(Args)]

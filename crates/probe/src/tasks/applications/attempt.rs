@@ -2,14 +2,14 @@
 
 use super::tally::Fate;
 use super::{Flow, Kind, Parameters};
-use crate::clock;
-use crate::context::Context;
 use crate::net::echo_channel::EchoChannel;
 use crate::net::icmp::IcmpSocket;
 use crate::net::socket;
 use crate::packet::header::{Header, Kind as Message, blank_payload};
-use crate::tasks::dns_responder::suffix;
-use crate::tasks::tcp_responder::Greeting;
+use crate::tasks::applications::dns_responder::suffix;
+use crate::tasks::context::Context;
+use crate::tasks::tcp::responder::Greeting;
+use crate::timing::clock;
 use socket2::Socket;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};

@@ -5,15 +5,16 @@
 //! the kernel refuses, or that gets no answer, is counted and the flow goes on.
 
 mod attempt;
+pub mod dns_responder;
 mod stream;
 mod tally;
 
-use crate::clock;
-use crate::context::{Context, Started};
-use crate::failure::Failure;
-use crate::schedule::Schedule;
-use crate::tasks::udp_source::check_size;
-use crate::values::{Canary, Rate, Seconds, Token};
+use crate::protocol::failure::Failure;
+use crate::protocol::values::{Canary, Rate, Seconds, Token};
+use crate::tasks::context::{Context, Started};
+use crate::tasks::udp::source::check_size;
+use crate::timing::clock;
+use crate::timing::schedule::Schedule;
 use attempt::Attempt;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;

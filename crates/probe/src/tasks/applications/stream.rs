@@ -4,7 +4,7 @@
 use super::attempt::Attempt;
 use super::next_turn;
 use super::tally::{Fate, Tally};
-use crate::schedule::Schedule;
+use crate::timing::schedule::Schedule;
 use socket2::Socket;
 use std::io::{self, ErrorKind, Read, Write};
 

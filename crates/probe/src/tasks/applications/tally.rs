@@ -1,7 +1,7 @@
 //! What became of a flow's messages.
 
-use crate::clock;
-use crate::failure::errno_name;
+use crate::protocol::failure::errno_name;
+use crate::timing::clock;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;

@@ -4,8 +4,8 @@ mod place;
 pub mod sink;
 pub mod source;
 
-use crate::clock;
-use crate::failure::{Failure, during};
+use crate::protocol::failure::{Failure, during};
+use crate::timing::clock;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde::Deserialize;

@@ -1,6 +1,6 @@
 //! Where a member's socket is made.
 
-use crate::failure::{Failure, during};
+use crate::protocol::failure::{Failure, during};
 use nix::sched::{CloneFlags, setns};
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -7,11 +7,11 @@ pub use parameters::Parameters;
 
 use super::place::each_there;
 use super::{Protocol, check_members, deal, in_threads};
-use crate::clock;
-use crate::context::Context;
-use crate::failure::{Failure, during};
-use crate::latency::{Latency, Summary};
 use crate::net::socket;
+use crate::protocol::failure::{Failure, during};
+use crate::results::latency::{Latency, Summary};
+use crate::tasks::context::Context;
+use crate::timing::clock;
 use readers::{Book, Datagrams, Listener, Reader, Streams, Window};
 use serde::Serialize;
 use std::net::{IpAddr, SocketAddr, UdpSocket};

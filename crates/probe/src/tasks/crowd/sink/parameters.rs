@@ -1,8 +1,8 @@
 //! What a sink is to receive.
 
 use super::super::Protocol;
-use crate::one_way::Clock;
-use crate::values::{Canary, Seconds, Token};
+use crate::protocol::values::{Canary, Seconds, Token};
+use crate::results::one_way::Clock;
 use serde::Deserialize;
 use std::net::IpAddr;
 use std::path::PathBuf;

@@ -2,16 +2,16 @@
 
 use super::super::Waiting;
 use super::parameters::Parameters;
-use crate::clock;
-use crate::context::Context;
-use crate::failure::{Failure, during};
-use crate::latency::Latency;
-use crate::net::receive_batch::ReceiveBatch;
+use crate::net::batch::receive::ReceiveBatch;
 use crate::net::socket;
-use crate::one_way::Clock;
 use crate::packet::header::{Header, Kind, MAX_PAYLOAD, PayloadCheck};
-use crate::sequence::{Arrival, Sequence};
-use crate::values::{Canary, Token};
+use crate::protocol::failure::{Failure, during};
+use crate::protocol::values::{Canary, Token};
+use crate::results::latency::Latency;
+use crate::results::one_way::Clock;
+use crate::results::sequence::{Arrival, Sequence};
+use crate::tasks::context::Context;
+use crate::timing::clock;
 use nix::sys::epoll::EpollFlags;
 use serde::Serialize;
 use socket2::Socket;

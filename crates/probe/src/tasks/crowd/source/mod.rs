@@ -9,17 +9,17 @@ pub use parameters::Parameters;
 
 use super::place::each_there;
 use super::{MAX_MEMBERS, Protocol, check_members, deal, in_threads};
-use crate::clock;
-use crate::context::{Context, Started};
-use crate::failure::{Failure, during};
-use crate::latency::Latency;
-use crate::net::egress::{Chosen, Segmentation, Segmenter};
+use crate::net::device::egress::{Chosen, Segmentation, Segmenter};
 use crate::net::socket;
-use crate::on_off::OnOff;
-use crate::tasks::tcp_stream::check_write_size;
-use crate::tasks::udp_source::flow::{Batches, Flow, Pattern};
-use crate::tasks::udp_source::{SEGMENTED_SEND_BUFFER, segmentation};
-use crate::values::Rate;
+use crate::protocol::failure::{Failure, during};
+use crate::protocol::values::Rate;
+use crate::results::latency::Latency;
+use crate::tasks::context::{Context, Started};
+use crate::tasks::tcp::stream::check_write_size;
+use crate::tasks::udp::source::flow::{Batches, Flow, Pattern};
+use crate::tasks::udp::source::{SEGMENTED_SEND_BUFFER, segmentation};
+use crate::timing::clock;
+use crate::timing::on_off::OnOff;
 use sent::MemberSent;
 use serde::Serialize;
 use std::net::SocketAddr;
@@ -52,7 +52,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> 
 fn check(parameters: &Parameters) -> Result<(), Failure> {
     check_members(parameters.members.len(), parameters.threads)?;
     check_write_size(parameters.write_size)?;
-    crate::tasks::udp_source::check_size(parameters.payload_size.largest())?;
+    crate::tasks::udp::source::check_size(parameters.payload_size.largest())?;
     if parameters.on_off.is_some() && parameters.rate_pps.is_none() {
         return Err(Failure::new(
             "on_off",

@@ -1,10 +1,10 @@
 //! What a source is to send.
 
 use super::super::Protocol;
-use crate::net::egress::Segmentation;
-use crate::on_off::Periods;
-use crate::sizes::Sizes;
-use crate::values::{Canary, Rate, Seconds, Token};
+use crate::net::device::egress::Segmentation;
+use crate::packet::sizes::Sizes;
+use crate::protocol::values::{Canary, Rate, Seconds, Token};
+use crate::timing::on_off::Periods;
 use serde::Deserialize;
 use std::net::IpAddr;
 use std::path::PathBuf;

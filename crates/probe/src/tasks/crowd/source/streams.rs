@@ -3,12 +3,12 @@
 use super::super::{LOOK_NS, Waiting};
 use super::parameters::Parameters;
 use super::sent::{MemberSent, Numbered};
-use crate::clock;
-use crate::context::Context;
-use crate::failure::{Failure, during};
 use crate::net::socket;
 use crate::net::tcp_info::TcpInfo;
-use crate::tasks::tcp_stream::write::{Acknowledged, set_options};
+use crate::protocol::failure::{Failure, during};
+use crate::tasks::context::Context;
+use crate::tasks::tcp::stream::write::{Acknowledged, set_options};
+use crate::timing::clock;
 use nix::sys::epoll::EpollFlags;
 use socket2::Socket;
 use std::io::{ErrorKind, Write};

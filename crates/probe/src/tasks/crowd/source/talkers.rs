@@ -3,11 +3,11 @@
 //! A member whose tunnel is full never holds up the others: no call waits for room.
 
 use super::super::Waiting;
-use crate::clock;
-use crate::context::Context;
-use crate::failure::Failure;
-use crate::on_off::OnOff;
-use crate::tasks::udp_source::flow::Flow;
+use crate::protocol::failure::Failure;
+use crate::tasks::context::Context;
+use crate::tasks::udp::source::flow::Flow;
+use crate::timing::clock;
+use crate::timing::on_off::OnOff;
 use nix::sys::epoll::EpollFlags;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

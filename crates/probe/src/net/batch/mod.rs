@@ -1,0 +1,5 @@
+//! Many datagrams per system call.
+
+pub mod receive;
+pub mod reflect;
+pub mod send;

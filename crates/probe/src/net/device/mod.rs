@@ -1,0 +1,5 @@
+//! The interfaces of this network namespace.
+
+pub mod egress;
+pub mod ethtool;
+pub mod netlink;

@@ -1,0 +1,87 @@
+//! `accounting`: processor time, memory, traffic and drops, from its start to its end.
+
+use crate::accounting::delta::{Delta, between};
+use crate::accounting::processes::Watched;
+use crate::accounting::snapshot::{End, Scope, Snapshot};
+use crate::interference::{Interference, Watch};
+use crate::protocol::failure::Failure;
+use crate::protocol::values::Seconds;
+use crate::tasks::context::{Context, Started};
+use crate::timing::clock;
+use regex_lite::Regex;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// Processes, whose descendants are taken along.
+    #[serde(default)]
+    pids: Vec<Watched>,
+    /// Regular expressions for names of kernel threads.
+    #[serde(default)]
+    kernel_threads: Vec<String>,
+    #[serde(default)]
+    devices: Vec<String>,
+    /// Whether to report what the probe itself used.
+    #[serde(rename = "self", default = "yes")]
+    own: bool,
+    /// Whether to observe what is done to the processes and the devices from outside.
+    #[serde(default)]
+    interference: bool,
+    #[serde(default = "a_day")]
+    duration_max_s: Seconds,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn a_day() -> Seconds {
+    Seconds::new(Seconds::MAX).expect("the maximum is in range")
+}
+
+#[derive(Debug, Serialize)]
+pub struct Accounted {
+    #[serde(flatten)]
+    delta: Delta,
+    /// None if the request did not want it.
+    interference: Option<Interference>,
+}
+
+pub fn run(parameters: &Parameters, context: &Context) -> Result<Accounted, Failure> {
+    let scope = Scope {
+        watched: parameters.pids.clone(),
+        kernel_threads: compile(&parameters.kernel_threads)?,
+        devices: parameters.devices.clone(),
+    };
+    let before = Snapshot::take(&scope, End::First)?;
+    let watch = parameters
+        .interference
+        .then(|| Watch::new(&before.processes, &scope.devices));
+    context.ready(Started {
+        started_ns: before.time_ns,
+    });
+    let deadline_ns = clock::monotonic_ns() + parameters.duration_max_s.ns();
+    let interference = watch.map(|watch| watch.until(&context.stop, deadline_ns));
+    context.stop.wait_until(deadline_ns);
+    let after = Snapshot::take(&scope, End::Last)?;
+    let mut delta = between(&before, &after);
+    delta.probe = delta.probe.filter(|_| parameters.own);
+    Ok(Accounted {
+        delta,
+        interference,
+    })
+}
+
+fn compile(names: &[String]) -> Result<Vec<Regex>, Failure> {
+    let compiled = names.iter().map(|name| {
+        Regex::new(name).map_err(|error| {
+            Failure::new(
+                format!("kernel_threads: {}", name.escape_debug()),
+                error.to_string(),
+                "give regular expressions",
+            )
+        })
+    });
+    compiled.collect()
+}

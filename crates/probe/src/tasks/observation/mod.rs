@@ -1,0 +1,6 @@
+//! What a node sees of itself: its packets, its processors, its kernel's files.
+
+pub mod accounting;
+pub mod capture;
+pub mod leaks;
+pub mod read;
