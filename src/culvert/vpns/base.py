@@ -90,6 +90,8 @@ class Vpn(ABC):
     themselves."""
     routes_behind: bool = False
     """Whether its driver routes the networks behind the gateway (``lab.behind``) to the clients."""
+    memory_bytes: int = 16 << 20
+    """Memory of a member's programs, which take 10 to 60 MB; 0 if there is none."""
     watchers: int = 0
     """Instances of inotify(7) that a member's programs make; a kernel limits those of a user."""
     up_deadline_s: float = 10.0

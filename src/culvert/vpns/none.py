@@ -43,6 +43,7 @@ class NoVpn(Vpn):
         ),
     )
 
+    memory_bytes = 0
     joins_together = True
     ipv6_inside = routes_behind = True
 

@@ -48,6 +48,7 @@ class Vxlan(TunDevice, TunnelVpn):
 
     device, port, kernel_kind = DEVICE, PORT, "vxlan"
     overhead = 20 + 8 + 8 + 14
+    memory_bytes = 0
 
     def missing(self, host: Host) -> list[Missing]:
         if _kernel_has_vxlan(host):

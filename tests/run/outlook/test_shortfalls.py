@@ -120,11 +120,18 @@ clients = [8, 500]
 
 def test_the_largest_number_of_clients_that_fits_is_stated() -> None:
     study = Study.parse(MANY_CLIENTS, installed_catalogue())
-    (bare, found) = shortfalls(study, Machine([(0,)], 1 << 30))
+    (found,) = shortfalls(study, Machine([(0,)], 1 << 30))  # the baseline has no programs
     assert (found.line, found.cells, found.conditions) == (4, 1, ("clean",))
-    assert bare.what == 'none on topology "star" with 500 clients'
     assert found.what == 'wireguard/go on topology "star" with 500 clients'
     assert found.remedy == "use a machine with more memory, or use at most 59 clients"
+
+
+def test_the_baseline_needs_memory_for_its_nodes_alone() -> None:
+    study = Study.parse(MANY_CLIENTS, installed_catalogue())
+    (bare, found) = shortfalls(study, Machine([(0,)], 300 << 20))
+    assert bare.why == "they take about 502 MB of memory, 300 MB are available"
+    assert bare.remedy.endswith("or use at most 298 clients")
+    assert found.remedy.endswith("or use at most 16 clients")
 
 
 def test_the_largest_number_of_clients_that_the_open_files_permit_is_stated() -> None:
@@ -152,7 +159,7 @@ def test_of_several_limits_the_tightest_is_stated() -> None:
     study = Study.parse(MANY_CLIENTS, installed_catalogue())
     found = shortfalls(study, Machine([(0,)], 1 << 30, 1024, 40))
     assert [one.remedy.rpartition(", or ")[2] for one in found] == [
-        "use at most 59 clients",
+        "use at most 126 clients",
         "use at most 39 clients",
     ]
 

@@ -24,8 +24,6 @@ from culvert.vpns.base import Vpn
 
 NODE_BYTES = 1 << 20
 """Memory of a namespace with its links and its thread: 0.7 MB measured."""
-MEMBER_BYTES = 16 << 20
-"""Memory of a VPN's program, which takes 10 to 60 MB."""
 WATCHERS = "/proc/sys/fs/inotify/max_user_instances"
 
 
@@ -87,9 +85,9 @@ def _limits(vpn: Vpn, topology: Topology, machine: Machine) -> Iterator[_Limit]:
     nodes, members = len(topology.nodes), len(topology.members)
     others = nodes - members
     if machine.memory_bytes is not None:
-        wanted = nodes * NODE_BYTES + members * MEMBER_BYTES
+        wanted = nodes * NODE_BYTES + members * vpn.memory_bytes
         yield _Limit(
-            (machine.memory_bytes - others * NODE_BYTES) // (NODE_BYTES + MEMBER_BYTES),
+            (machine.memory_bytes - others * NODE_BYTES) // (NODE_BYTES + vpn.memory_bytes),
             f"they take about {wanted >> 20} MB of memory, {machine.memory_bytes >> 20} MB are "
             "available",
             "use a machine with more memory",

@@ -55,6 +55,7 @@ class WireGuard(Peers):
         self._implementation: KernelDevice | ProgramDevice
         if variant.name == KERNEL:
             self._implementation = KernelDevice(self)
+            self.memory_bytes = 0
             self.kernel_threads = ("kworker/.*",)  # a worker has the name of its last work
         else:
             self._wireguard = PROGRAMS.get(variant.name, CURRENT)
