@@ -104,7 +104,7 @@ def test_a_rate_is_made_where_it_is_allowed(say: Cli, demo: DemoHosts, tmp_path:
 @pytest.mark.lab
 def test_without_permission_the_flag_is_named(say: Cli, demo: DemoHosts, tmp_path: Path) -> None:
     trials = run(say, demo, tmp_path, RATE)
-    assert set(trials["status"]) == {"invalid"}
+    assert set(trials["status"]) == {"invalid"}, trials["reason"].to_list()
     assert all("requested 50 Mbit/s" in reason for reason in trials["reason"])
     assert all("--allow-impairment" in remedy for remedy in trials["remedy"])
 
@@ -114,7 +114,7 @@ def test_a_kernel_without_netem_is_named(say: Cli, demo: DemoHosts, tmp_path: Pa
     if features.has("netem"):
         pytest.skip("this kernel has netem")
     trials = run(say, demo, tmp_path, DELAY, "--allow-impairment")
-    assert set(trials["status"]) == {"unsupported"}
+    assert set(trials["status"]) == {"unsupported"}, trials["reason"].to_list()
     assert all("its kernel has no netem" in reason for reason in trials["reason"])
     assert all("modprobe sch_netem" in remedy for remedy in trials["remedy"])
 
