@@ -59,6 +59,26 @@ def test_small_packets_are_the_smallest_that_were_measured() -> None:
     assert found.questions[0].parameters == '{"packet_size":64,"rate":"50000/s"}'
 
 
+def test_many_clients_are_the_most_that_most_vpns_have() -> None:
+    frame = pl.concat(
+        rows(
+            found,
+            measurement="gateway_load",
+            metric="goodput_bps",
+            parameters=f'{{"clients":{clients}}}',
+            first_trial=100 * clients,
+        )
+        for clients, found in [
+            (1, {"none": near(9), "a": near(2)}),
+            (32, {"none": near(9), "a": near(3)}),
+            (8, {"none": near(9), "a": near(2)}),
+            (128, {"none": near(9)}),
+        ]
+    )
+    (found,) = headlines(frame, ["none", "a"])
+    assert found.questions[0].parameters == '{"clients":32}'
+
+
 def test_a_flood_is_no_headline() -> None:
     """It offers each VPN what it takes; at one offered rate, what arrives compares."""
     flood = rows({"none": near(9), "a": near(5)}, measurement="udp", parameters='{"rate":null}')

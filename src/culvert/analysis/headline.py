@@ -207,6 +207,8 @@ def _questions(condition: str, summary: pl.DataFrame) -> list[Question]:
             smallest = min(trials, key=lambda text: sizes[text])
             if math.isfinite(sizes[smallest]):  # imported data may not state the size
                 parameters = smallest
+        if column.largest:
+            parameters = _largest(found, trials, column.largest)
         more_is_better = spec.better is Better.MORE
         questions.append(
             Question(
@@ -214,6 +216,14 @@ def _questions(condition: str, summary: pl.DataFrame) -> list[Question]:
             )
         )
     return questions
+
+
+def _largest(found: pl.DataFrame, trials: Mapping[str, int], name: str) -> str:
+    """The cell where a parameter is largest, of those with figures of most VPNs."""
+    vpns = dict(found.group_by("parameters").agg(pl.col("vpn").n_unique()).iter_rows())
+    most = max(vpns[text] for text in trials)
+    common = [text for text in trials if vpns[text] == most]
+    return max(common, key=lambda text: (Parameters(text).get(name) or 0, trials[text]))
 
 
 def _open(parameters: str, name: str) -> bool:

@@ -47,6 +47,8 @@ class HeadlineColumn:
     smallest: str = ""
     """A parameter: of several cells, the one where it is least is shown. Empty: the one with most
     trials."""
+    largest: str = ""
+    """A parameter: of the cells that most VPNs have, the one where it is largest is shown."""
     common: str = ""
     """A parameter without which VPNs are not under one load (a flood offers each what it takes): a
     cell without a value for it is no column, nor is one of data that do not state it."""

@@ -32,6 +32,7 @@ METRICS: tuple[MetricSpec, ...] = (
             place=50,
             superlative="Highest goodput of many clients",
             sentence="carries {} of many clients",
+            largest="clients",
         ),
     ),
     MetricSpec("received_pps", "packets/s", "Received packets per second", MORE),

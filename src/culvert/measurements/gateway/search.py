@@ -92,6 +92,7 @@ _COLUMN = HeadlineColumn(
     place=51,
     superlative="Highest goodput of many clients with little loss (PDR)",
     sentence="carries {} of many clients with little loss (PDR)",
+    largest="clients",
 )
 
 

@@ -179,6 +179,7 @@ class SessionStorm(Measurement[StormParameters]):
                 place=60,
                 absolute=True,
                 superlative="Fastest storm of sessions",
+                largest="clients",
             ),
         ),
         MetricSpec("half_up_s", "s", "Until half of them did", LESS, Weight.KEY, drawn=True),
