@@ -24,18 +24,18 @@ def data() -> Data:
 
 
 @pytest.fixture(scope="module")
-def matrix(data: Data) -> Matrix[Tightness]:
-    (found,) = leak_matrices(data)
+def matrix(data: Data) -> Matrix:
+    (found,) = leak_matrices(data).matrices
     return found
 
 
-def cell(found: Matrix[Tightness], vpn: str, phase: str) -> Cell[Tightness]:
+def cell(found: Matrix, vpn: str, phase: str) -> Cell:
     made = found.rows[found.heads.index(vpn)][found.columns.index(phase)]
     assert made is not None
     return made
 
 
-def test_rows_are_vpns_and_columns_phases_in_order(matrix: Matrix[Tightness]) -> None:
+def test_rows_are_vpns_and_columns_phases_in_order(matrix: Matrix) -> None:
     assert matrix.columns == ("run", "kill", "suspend")
     assert matrix.heads == ("tunnel", "tunnel+killswitch", "none")
     assert matrix.sentence == (
@@ -43,19 +43,19 @@ def test_rows_are_vpns_and_columns_phases_in_order(matrix: Matrix[Tightness]) ->
     )
 
 
-def test_the_worst_trial_counts(matrix: Matrix[Tightness]) -> None:
+def test_the_worst_trial_counts(matrix: Matrix) -> None:
     found = cell(matrix, "tunnel", "kill")
     assert (found.outcome, found.head) == (Tightness.LEAKS, "32 packets")
     assert found.lines == ("dns 2, ipv6 30", "2.5 ms to 1.2 s")
 
 
-def test_nothing_says_of_how_many(matrix: Matrix[Tightness]) -> None:
+def test_nothing_says_of_how_many(matrix: Matrix) -> None:
     found = cell(matrix, "tunnel+killswitch", "kill")
     assert found.outcome is Tightness.NOTHING
     assert found.note == "0 packets leaked in 2 trials, of at least 50 messages"
 
 
-def test_what_was_not_measured_has_its_reason(matrix: Matrix[Tightness]) -> None:
+def test_what_was_not_measured_has_its_reason(matrix: Matrix) -> None:
     assert cell(matrix, "none", "kill") == Cell(
         Tightness.UNSUPPORTED, "unsupported", (), "none: it has no kill"
     )
@@ -80,5 +80,5 @@ def test_leaks_have_no_bars(data: Data) -> None:
 
 def test_a_run_without_leaks_has_no_matrix() -> None:
     run = make_run(blocks=2)
-    assert leak_matrices(run.data) == ()
+    assert leak_matrices(run.data).matrices == ()
     assert 'id="leaks"' not in page_of(run)

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from culvert.report.charts import figures
 from culvert.report.model import Data
-from culvert.report.terminal.matrix import nat_text
+from culvert.report.terminal.matrix import matrices_text
 from culvert.report.terminal.summary import summary_of
 from culvert.report.views.matrix import Cell, Matrix
 from culvert.report.views.nat_matrix import Way, nat_matrices
@@ -25,12 +25,12 @@ def data() -> Data:
     return nat_run().data
 
 
-def matrix(data: Data, vpn: str) -> Matrix[Way]:
+def matrix(data: Data, vpn: str) -> Matrix:
     (found,) = (one for one in nat_matrices(data).matrices if one.title == vpn)
     return found
 
 
-def cell(found: Matrix[Way], row: Access, column: Access) -> Cell[Way]:
+def cell(found: Matrix, row: Access, column: Access) -> Cell:
     kinds = found.columns
     made = found.rows[kinds.index(row)][kinds.index(column)]
     assert made is not None
@@ -98,7 +98,7 @@ def test_other_runs_have_none() -> None:
 
 def test_the_terminal_names_each_result(data: Data) -> None:
     out = StringIO()
-    Console(file=out, width=160).print(nat_text(nat_matrices(data)), summary_of(data))
+    Console(file=out, width=160).print(matrices_text(nat_matrices(data)), summary_of(data))
     text = out.getvalue()
     assert text.count("direct 20, relayed 8 of 28 pairs") == 2
     for words in ("no path", "direct 1/2", "no result", "94.2 Mbit/s", "absent: missing: absentd"):

@@ -33,8 +33,7 @@ from culvert.report.views.comparisons import comparison_table, instruments_table
 from culvert.report.views.conclusion import behaviour_sentences, conclusion
 from culvert.report.views.delivered import delivered_views
 from culvert.report.views.headline import headline_views
-from culvert.report.views.leaks import MEANINGS, leak_matrices
-from culvert.report.views.matrix import legend
+from culvert.report.views.leaks import leak_matrices
 from culvert.report.views.nat_matrix import nat_matrices
 from culvert.report.views.paper import paper_tables, paper_tests
 from culvert.report.views.surroundings import surroundings_table
@@ -65,7 +64,7 @@ class SharedFiles:
 def render(data: Data, sections: Sequence[Section], shared: SharedFiles | None = None) -> str:
     """The HTML text of a run's report: one file, or a page of a site."""
     environment = templates()
-    nats, leaks = nat_matrices(data), leak_matrices(data)
+    nats = nat_matrices(data)
     vega = Markup("") if shared else drawing_script()
     script = _report_script()
     allowed = "'self'" if shared else _hash(vega)
@@ -83,9 +82,7 @@ def render(data: Data, sections: Sequence[Section], shared: SharedFiles | None =
             for view in headline_views(data)
             if view.columns or view.condition not in nats.conditions
         ],
-        nats=nats,
-        leaks=leaks,
-        leak_legend=legend(leaks, MEANINGS),
+        matrices=[one for one in (nats, leak_matrices(data)) if one.matrices or one.missing],
         paired=data.columns.design.paired,
         claims=claims_view(data),
         paper_tables=paper_tables(data),

@@ -15,7 +15,7 @@ from culvert.analysis.observations import BASELINE
 from culvert.analysis.status import reasons
 from culvert.report.model import Data
 from culvert.report.terminal.claims import claims_text
-from culvert.report.terminal.matrix import leak_table, nat_text
+from culvert.report.terminal.matrix import matrices_text
 from culvert.report.views.by_path import by_path_table
 from culvert.report.views.conclusion import behaviour_sentences, conclusion
 from culvert.report.views.headline import HeadlineCell, HeadlineRow, HeadlineView, headline_views
@@ -38,10 +38,7 @@ def summary_of(data: Data) -> RenderableType:
     views = headline_views(data)
     parts: list[RenderableType] = [Text(f"{part}\n") for part in conclusion(data)]
     parts += [_Headline(view, several=len(views) > 1) for view in views if view.columns]
-    nats = nat_matrices(data)
-    if nats.conditions:
-        parts.append(nat_text(nats))
-    parts += map(leak_table, leak_matrices(data))
+    parts += [matrices_text(found) for found in (nat_matrices(data), leak_matrices(data))]
     if data.claims.judged or data.claims.trouble:
         parts.append(claims_text(data.claims, data.labels))
     if found := paper_tests(data):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 
 import polars as pl
 
 from culvert.analysis.observations import bare
 from culvert.report.model import Data
-from culvert.report.views.matrix import Cell, Matrix, counted, no_result, time_text
+from culvert.report.views.matrix import Cell, Matrices, Matrix, counted, no_result, time_text
 from culvert.results.parameters import Parameters
 
 MEASUREMENT = "leak"
@@ -29,23 +30,31 @@ class Tightness(StrEnum):
     NO_RESULT = "no result"
 
 
-MEANINGS: Mapping[Tightness, str] = {
-    Tightness.NOTHING: "no packet left beside the tunnel",
-    Tightness.LEAKS: "packets left beside the tunnel: the trial with the most of them",
-    Tightness.UNSUPPORTED: "this VPN has no such phase here; the reason is in the cell's text",
-    Tightness.NO_RESULT: "no trial counts",
-}
-"""What each colour means."""
+NONE = Matrices(
+    "leaks",
+    "Leaks",
+    "What leaves the client beside its tunnel",
+    "Rows: VPNs. Columns: what happened to the tunnel. A cell has the packets that the provider's "
+    "router saw in clear after the event, by kind, and when the first and the last of them came, "
+    "in the trial with the most. A packet that waits or that the kernel refuses is no leak.",
+    {
+        Tightness.NOTHING: "no packet left beside the tunnel",
+        Tightness.LEAKS: "packets left beside the tunnel: the trial with the most of them",
+        Tightness.UNSUPPORTED: "this VPN has no such phase here; the reason is in the cell's text",
+        Tightness.NO_RESULT: "no trial counts",
+    },
+)
+"""Of a run that did not look for leaks."""
 
 
-def leak_matrices(data: Data) -> tuple[Matrix[Tightness], ...]:
-    """The matrices of a run; none if it did not look for leaks."""
+def leak_matrices(data: Data) -> Matrices:
+    """One for each condition and set of other parameters."""
     trials = data.trials.filter(pl.col("measurement") == MEASUREMENT)
     rows = data.rows.filter(pl.col("measurement") == MEASUREMENT, pl.col("status") == _OK)
     cells = trials.select("condition", "parameters").unique(maintain_order=True).rows()
     groups = dict.fromkeys((name, Parameters(each).without({_PHASE})) for name, each in cells)
     several = len(groups) > 1
-    return tuple(
+    found = tuple(
         _matrix(
             data,
             _of(trials, condition, others),
@@ -54,6 +63,7 @@ def leak_matrices(data: Data) -> tuple[Matrix[Tightness], ...]:
         )
         for condition, others in groups
     )
+    return replace(NONE, matrices=found)
 
 
 def _of(frame: pl.DataFrame, condition: str, others: str) -> pl.DataFrame:
@@ -65,7 +75,7 @@ def _of(frame: pl.DataFrame, condition: str, others: str) -> pl.DataFrame:
     ).filter(pl.col("condition") == condition, pl.col("others") == others)
 
 
-def _matrix(data: Data, trials: pl.DataFrame, rows: pl.DataFrame, title: str) -> Matrix[Tightness]:
+def _matrix(data: Data, trials: pl.DataFrame, rows: pl.DataFrame, title: str) -> Matrix:
     present = trials[_PHASE].unique(maintain_order=True).to_list()
     phases = sorted(present, key=lambda each: (*_PHASES, each).index(each))
     there = set(trials["vpn"].to_list())
@@ -85,7 +95,7 @@ def _matrix(data: Data, trials: pl.DataFrame, rows: pl.DataFrame, title: str) ->
     return Matrix(title, tuple(vpns), tuple(phases), made, sentence)
 
 
-def _cell(trials: pl.DataFrame, rows: pl.DataFrame) -> Cell[Tightness] | None:
+def _cell(trials: pl.DataFrame, rows: pl.DataFrame) -> Cell | None:
     if trials.is_empty():
         return None
     totals = rows.filter(pl.col("metric") == "leaked_packets", pl.col("labels") == _BARE)

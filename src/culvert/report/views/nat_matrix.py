@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
@@ -14,7 +14,7 @@ import polars as pl
 from culvert.analysis.observations import bare
 from culvert.report.model import Data
 from culvert.report.numbers import scale_for
-from culvert.report.views.matrix import Cell, Matrix, counted, legend, no_result, time_text
+from culvert.report.views.matrix import Cell, Matrices, Matrix, counted, no_result, time_text
 from culvert.topology.nat import Access, Nat, access_of
 
 MEASUREMENT = "reachability"
@@ -33,37 +33,36 @@ class Way(StrEnum):
     """No trial counts."""
 
 
-WAYS: Mapping[Way, str] = {
-    Way.DIRECT: "no packet crossed the relay",
-    Way.RELAYED: "all packets crossed the relay",
-    Way.NO_PATH: "no answer came",
-    Way.MIXED: "not the same in each trial",
-    Way.NO_RESULT: "no trial counts",
-}
-"""What each colour means."""
 _METRICS = {Way.DIRECT: "direct", Way.RELAYED: "relayed", Way.NO_PATH: "no_path"}
 
 
-@dataclass(frozen=True)
-class NatMatrices:
-    """``conditions`` are the pairs' conditions; empty if the run measured no pairs."""
+NONE = Matrices(
+    "nat-matrix",
+    "NATs",
+    "Which members reach each other through which NATs",
+    "Rows: what member a is behind. Columns: what member b is behind. Each pair is measured once "
+    "and shown at both places. A cell has the time to the first packet, the time until the path "
+    "was direct if the program reported another route before, and the goodput of TCP: medians over "
+    "the trials. Direct and relayed are proved by the packets at the relay.",
+    {
+        Way.DIRECT: "no packet crossed the relay",
+        Way.RELAYED: "all packets crossed the relay",
+        Way.NO_PATH: "no answer came",
+        Way.MIXED: "not the same in each trial",
+        Way.NO_RESULT: "no trial counts",
+    },
+    axes="a behind, b behind",
+    corner="a \\ b",
+)
+"""Of a run that has no two conditions that are pairs of access."""
 
-    matrices: tuple[Matrix[Way], ...] = ()
-    missing: tuple[str, ...] = ()
-    """A sentence for each VPN that could not be measured."""
-    conditions: frozenset[str] = frozenset()
 
-    @property
-    def legend(self) -> tuple[tuple[str, str, str], ...]:
-        return legend(self.matrices, WAYS)
-
-
-def nat_matrices(data: Data) -> NatMatrices:
-    """The matrices of a run; none if it has no two conditions that are pairs of access."""
+def nat_matrices(data: Data) -> Matrices:
+    """One for each VPN."""
     trials = data.trials.filter(pl.col("measurement") == MEASUREMENT)
     pairs = pairs_of(data)
     if not pairs:
-        return NatMatrices()
+        return NONE
     present = {kind for pair in pairs.values() for kind in pair}
     kinds = tuple(kind for kind in Access if kind in present)
     rows = data.rows.filter(
@@ -85,7 +84,9 @@ def nat_matrices(data: Data) -> NatMatrices:
             for name, pair in pairs.items()
         }
         matrices.append(_matrix(vpn, own, kinds, cells))
-    return NatMatrices(tuple(matrices), tuple(missing), frozenset(pairs))
+    return replace(
+        NONE, matrices=tuple(matrices), missing=tuple(missing), conditions=frozenset(pairs)
+    )
 
 
 def pairs_of(data: Data) -> dict[str, tuple[Access, Access]]:
@@ -101,8 +102,8 @@ def _matrix(
     vpn: str,
     own: pl.DataFrame,
     kinds: Sequence[Access],
-    cells: Mapping[frozenset[Access], Cell[Way]],
-) -> Matrix[Way]:
+    cells: Mapping[frozenset[Access], Cell],
+) -> Matrix:
     outcomes = [cell.outcome for cell in cells.values()]
     names = tuple(map(str, kinds))
     return Matrix(
@@ -115,7 +116,7 @@ def _matrix(
     )
 
 
-def _cell(trials: pl.DataFrame, rows: pl.DataFrame) -> Cell[Way]:
+def _cell(trials: pl.DataFrame, rows: pl.DataFrame) -> Cell:
     """From the trials of one cell, and the figures of those that count."""
     shares = {way: sum(_values(rows, metric)) for way, metric in _METRICS.items()}
     count = round(sum(shares.values()))
