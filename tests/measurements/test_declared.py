@@ -20,7 +20,7 @@ MEASUREMENTS = installed_measurements()
 Node = TypeVar("Node", bound=ast.AST)
 
 
-LABELS = {"direction", "node", "role", "switch", "when"}
+LABELS = {"direction", "node", "quantile", "role", "switch", "when"}
 
 
 def yielded() -> Iterator[tuple[str, str, str]]:

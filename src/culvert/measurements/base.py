@@ -79,6 +79,8 @@ class BaseParameters(BaseModel):
 
 
 P = TypeVar("P", bound=BaseParameters)
+SAMPLE_ONE_IN = 64
+"""Packets of which captures take one beside a load that fills the tunnel (``saturates``)."""
 
 
 class Measurement(ABC, Generic[P]):

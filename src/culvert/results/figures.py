@@ -70,6 +70,12 @@ class Series:
     values: Sequence[float]
     labels: Mapping[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, name: str, unit: str, points: Iterable[tuple[int, float]], **labels: str) -> Series:
+        """From points of a time and a value."""
+        times, values = [*zip(*points, strict=True)] or ((), ())
+        return cls(name, unit, list(times), list(values), labels)
+
     def __post_init__(self) -> None:
         if len(self.t_ns) != len(self.values):
             raise CulvertError(
@@ -90,6 +96,11 @@ class Histogram:
     unit: str
     hdr_v2: str
     labels: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def all(cls, **hdr_v2_by_name: str | None) -> list[Histogram]:
+        """Of times in ns, by name; None: nothing was recorded."""
+        return [cls(name, "ns", hdr_v2) for name, hdr_v2 in hdr_v2_by_name.items() if hdr_v2]
 
 
 def _impossible(what: str, value: float) -> CulvertError:

@@ -16,11 +16,10 @@ from enum import IntEnum, StrEnum
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from culvert.measurements.apps.marked import MarkedFlow
 from culvert.measurements.apps.times import PERCENTILES, times_ms
-from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.base import SAMPLE_ONE_IN, BaseParameters, Measurement
 from culvert.measurements.parameters import Duration
 from culvert.measurements.streams.quic_packets import datagram_traffic
 from culvert.measurements.streams.tcp_packets import exchange_traffic
@@ -28,13 +27,13 @@ from culvert.measurements.streams.udp_stream import SLACK_S
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results import HttpLoaded, HttpServed, SecureServer, TcpInfo, parse
 from culvert.results import Histogram, Label, Metric, Series, measured
+from culvert.study.table import problem
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic import InnerTraffic, add_traffic
 from culvert.units import DurationS, SizeBytes
 
-SAMPLE_ONE_IN = 64
 MOST_OBJECTS = 256
 """As many as the server sends at once."""
 LARGEST_OBJECT = 64 << 20
@@ -90,7 +89,7 @@ class HttpParameters(BaseParameters):
         if not 1 <= len(self.objects) <= MOST_OBJECTS:
             why = f"a page has 1 to {MOST_OBJECTS} objects, not {len(self.objects)}"
             remedy = "change small_objects or large_objects"
-            raise PydanticCustomError("http", "{why}", {"why": why, "remedy": remedy})
+            raise problem(why, remedy)
         return self
 
     @property
@@ -208,21 +207,16 @@ def _metrics(loaded: HttpLoaded) -> list[Metric]:
 
 
 def _series(loaded: HttpLoaded) -> list[Series]:
-    began = [began_ns for began_ns, _ in loaded.pages]
-    return [Series("page_load_ms", "ms", began, [page_ns / 1e6 for _, page_ns in loaded.pages])]
+    points = ((began_ns, page_ns / 1e6) for began_ns, page_ns in loaded.pages)
+    return [Series.of("page_load_ms", "ms", points)]
 
 
 def _histograms(loaded: HttpLoaded) -> list[Histogram]:
-    named = {
-        "page_load_ns": loaded.page,
-        "first_byte_ns": loaded.first_byte,
-        "handshake_ns": loaded.connect,
-    }
-    return [
-        Histogram(name, "ns", times.histogram)
-        for name, times in named.items()
-        if times is not None and times.histogram is not None
-    ]
+    return Histogram.all(
+        page_load_ns=loaded.page and loaded.page.histogram,
+        first_byte_ns=loaded.first_byte and loaded.first_byte.histogram,
+        handshake_ns=loaded.connect and loaded.connect.histogram,
+    )
 
 
 def _answered(loaded: HttpLoaded) -> Check:

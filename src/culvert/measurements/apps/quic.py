@@ -17,23 +17,23 @@ from pydantic import Field
 
 from culvert.measurements.apps.marked import MarkedFlow
 from culvert.measurements.apps.times import PERCENTILES, times_ms
-from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.base import SAMPLE_ONE_IN, BaseParameters, Measurement
 from culvert.measurements.ceiling import bare_link_tells
 from culvert.measurements.parameters import Duration, Streams
+from culvert.measurements.streams.packet import received
 from culvert.measurements.streams.quic_packets import datagram_traffic
 from culvert.measurements.streams.udp_stream import SLACK_S
 from culvert.measurements.tcp.tcp import goodput_bps
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results import QuicSent, QuicSunk, SecureServer, parse
 from culvert.proof.limits import connection_is_not_the_limit
-from culvert.results import Histogram, Label, Metric, Series, measured
+from culvert.results import Histogram, Label, Metric, measured
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic import add_traffic
 from culvert.units import DurationS
 
-SAMPLE_ONE_IN = 64
 INTERVAL_MS = 100
 CEILING_S = 0.25
 MAX_FAILED = 0.1
@@ -118,8 +118,8 @@ class Quic(Measurement[QuicParameters]):
             watched=[watched],
             traffic=add_traffic(beside, datagram_traffic(sent.udp, sunk.udp, sent.connections)),
             goodput_bytes=sunk.bytes,
-            series=[_series(sunk)],
-            histograms=_histograms(sent),
+            series=[received(sunk.intervals)],
+            histograms=Histogram.all(handshake_ns=sent.handshake and sent.handshake.histogram),
             doubts=[
                 marked.check(),
                 _connected(sent, parameters),
@@ -180,19 +180,6 @@ def _metrics(sent: QuicSent) -> list[Metric]:
         "datagrams_per_call": sent.datagrams / max(sent.calls, 1),
     }
     return measured(Quic.metrics, values)
-
-
-def _series(sunk: QuicSunk) -> Series:
-    points = sunk.intervals
-    return Series(
-        "received_bytes", "bytes", [one.t_ns for one in points], [one.bytes for one in points]
-    )
-
-
-def _histograms(sent: QuicSent) -> list[Histogram]:
-    if sent.handshake is None or sent.handshake.histogram is None:
-        return []
-    return [Histogram("handshake_ns", "ns", sent.handshake.histogram)]
 
 
 def _connected(sent: QuicSent, parameters: QuicParameters) -> Check:

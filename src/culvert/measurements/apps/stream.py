@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from culvert.measurements.apps.video import LEAST_BYTES, MOST_PACKETS, Played, Video, played
 from culvert.measurements.base import BaseParameters, Measurement
@@ -29,6 +28,7 @@ from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight, 
 from culvert.probe.results.base import SHARES
 from culvert.proof.limits import Offered, generator_is_not_the_limit, receiver_is_not_the_limit
 from culvert.results import Label, Metric, Series, measured
+from culvert.study.table import problem
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -73,13 +73,13 @@ class StreamParameters(BaseParameters):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.duration_s * self.frames_per_s < 1:
-            raise _refused("it ends before its first frame", "request a longer duration")
+            raise problem("it ends before its first frame", "request a longer duration")
         if min(self.video.frames_bytes) <= LEAST_BYTES:
             why = f"its smallest frame has less than {LEAST_BYTES} bytes"
-            raise _refused(why, "request a higher rate, or fewer frames_per_s")
+            raise problem(why, "request a higher rate, or fewer frames_per_s")
         if sum(self.video.frames_packets) > MOST_PACKETS:
             why = f"its frames from one key frame to the next have more than {MOST_PACKETS} packets"
-            raise _refused(why, "request a lower rate or key_every")
+            raise problem(why, "request a lower rate or key_every")
         return self
 
     @property
@@ -92,10 +92,6 @@ class StreamParameters(BaseParameters):
             variation=self.variation,
             payload_bytes=self.packet_size - UDP_HEADERS,
         )
-
-
-def _refused(why: str, remedy: str) -> PydanticCustomError:
-    return PydanticCustomError("stream", "{why}", {"why": why, "remedy": remedy})
 
 
 class Stream(Measurement[StreamParameters]):
@@ -224,7 +220,7 @@ def _delays(parameters: StreamParameters, trial: UdpTrial, shown: Played) -> Ser
         for number, delay in enumerate(shown.delays_ns)
         if delay is not None
     ]
-    return Series("frame_delay_us", "us", [t for t, _ in points], [delay for _, delay in points])
+    return Series.of("frame_delay_us", "us", points)
 
 
 def _complete(shown: Played) -> Check:

@@ -17,14 +17,12 @@ from enum import StrEnum
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
-from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.base import SAMPLE_ONE_IN, BaseParameters, Measurement
 from culvert.measurements.gateway import proof
 from culvert.measurements.gateway.ceiling import near_link
 from culvert.measurements.gateway.crowd import (
     CrowdRun,
-    CrowdTrial,
     Load,
     OnOff,
     Seats,
@@ -52,6 +50,7 @@ from culvert.proof.limits import (
     receiver_is_not_the_limit,
 )
 from culvert.results import Histogram, Label, Metric
+from culvert.study.table import problem
 from culvert.topology.graph import Role
 from culvert.topology.shapes import GATEWAY, MOST_NODES
 from culvert.topology.spec import LabSpec
@@ -61,7 +60,6 @@ from culvert.trial.session import Session
 from culvert.trial.traffic import echo_traffic
 from culvert.units import DurationS, Fraction, PerSecond
 
-SAMPLE_ONE_IN = 64
 PROBE_BYTES = 84
 TIMEOUT_MS = 1000
 
@@ -136,22 +134,18 @@ class GatewayLoadParameters(BaseParameters):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if (self.on_s is None) != (self.off_s is None):
-            raise _refused("on and off belong together", "state both, or none")
+            raise problem("on and off belong together", "state both, or none")
         if self.on_s is not None and self.rate is None:
-            raise _refused("times of sending need a rate", "add a rate")
+            raise problem("times of sending need a rate", "add a rate")
         if self.protocol is Transport.TCP and self.rate is not None:
-            raise _refused(
+            raise problem(
                 "TCP sends as fast as its congestion control permits", "leave the rate out"
             )
         if self.direction is Direction.BETWEEN and self.clients < 2:
-            raise _refused("one client has no other to send to", "write clients = 2 or more")
+            raise problem("one client has no other to send to", "write clients = 2 or more")
         if self.direction is Direction.BETWEEN and self.to is OtherEnd.BEHIND:
-            raise _refused("clients send to each other, or to a host", "leave one of both out")
+            raise problem("clients send to each other, or to a host", "leave one of both out")
         return self
-
-
-def _refused(why: str, remedy: str) -> PydanticCustomError:
-    return PydanticCustomError("gateway_load", "{why}", {"why": why, "remedy": remedy})
 
 
 class GatewayLoad(Measurement[GatewayLoadParameters]):
@@ -214,7 +208,9 @@ class GatewayLoad(Measurement[GatewayLoadParameters]):
             watched=[watched],
             goodput_bytes=sum(one.sunk.unique_bytes for one in trial.carried),
             series=trial.series,
-            histograms=_histograms(trial, rtt),
+            histograms=Histogram.all(
+                rtt_loaded_ns=rtt.histogram, one_way_ns=trial.one_way_histogram
+            ),
             doubts=[
                 canary,
                 *proof.judge(session, trial, watched, seen, echoes),
@@ -293,12 +289,3 @@ def _echoes(
         sampling="scattered",
     )
     return parse(RttResult, task.result(load.lasting_s + TIMEOUT_MS / 1000 + 15))
-
-
-def _histograms(trial: CrowdTrial, rtt: RttResult) -> list[Histogram]:
-    found = []
-    if rtt.histogram:
-        found.append(Histogram("rtt_loaded_ns", "ns", rtt.histogram))
-    if trial.one_way_histogram:
-        found.append(Histogram("one_way_ns", "ns", trial.one_way_histogram))
-    return found

@@ -17,7 +17,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from culvert.measurements.base import Measurement
+from culvert.measurements.base import SAMPLE_ONE_IN, Measurement
 from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics
 from culvert.measurements.gateway import proof
 from culvert.measurements.gateway.ceiling import packets_ceiling
@@ -54,7 +54,6 @@ from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic import echo_traffic
 
-SAMPLE_ONE_IN = 64
 UNPACED_S = 0.3
 EXPECTED_DECISIONS = 8
 NO_ECHOES = echo_traffic(0, 0, 0, 0)

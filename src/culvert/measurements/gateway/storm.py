@@ -19,7 +19,6 @@ from enum import StrEnum
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from culvert.errors import VpnError
 from culvert.labs.node import Node
@@ -43,6 +42,7 @@ from culvert.measurements.udp.offered_rate import AskedRate
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import Accounted, parse
 from culvert.results import Label
+from culvert.study.table import problem
 from culvert.topology.graph import Role
 from culvert.topology.shapes import MOST_NODES
 from culvert.topology.spec import LabSpec
@@ -128,19 +128,13 @@ class StormParameters(BaseParameters):
     def _fits_together(self) -> Self:
         if self.established and not self.event.starts:
             why = "all clients are connected before a restart of the gateway or a cut of its link"
-            raise PydanticCustomError(
-                "session_storm", "{why}", {"why": why, "remedy": "leave established out"}
-            )
+            raise problem(why, "leave established out")
         if self.event is Event.CHURN and self.clients < 2:
             why = "one client stays connected, so that the tunnel can be proved, and none is left"
-            raise PydanticCustomError(
-                "session_storm", "{why}", {"why": why, "remedy": "write clients = 2 or more"}
-            )
+            raise problem(why, "write clients = 2 or more")
         if self.load is not None and not self.established:
             why = "no client is connected before that could send a load"
-            raise PydanticCustomError(
-                "session_storm", "{why}", {"why": why, "remedy": 'write established = "50%"'}
-            )
+            raise problem(why, 'write established = "50%"')
         return self
 
     @property

@@ -18,6 +18,7 @@ from pathlib import Path
 from culvert.errors import NotPossible
 from culvert.labs.node import Node
 from culvert.labs.process import Process
+from culvert.measurements.base import SAMPLE_ONE_IN
 from culvert.measurements.instruments import iperf2, iperf3, nuttcp, ping
 from culvert.measurements.instruments.base import (
     Instrument,
@@ -36,7 +37,6 @@ from culvert.trial.traffic import Flow, InnerTraffic, unseen_echo_traffic
 from culvert.trial.watch import Watched
 from culvert.waiting import wait_until
 
-SAMPLE_ONE_IN = 64
 GRACE_S = 20
 READY_S = 5.0
 MARKED_PACKETS = 1500

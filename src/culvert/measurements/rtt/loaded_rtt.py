@@ -16,7 +16,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.base import SAMPLE_ONE_IN, BaseParameters, Measurement
 from culvert.measurements.parameters import (
     LOADED,
     RATE,
@@ -29,11 +29,11 @@ from culvert.measurements.parameters import (
     Streams,
 )
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
-from culvert.measurements.streams.packet import UDP_HEADERS, intact
+from culvert.measurements.streams.packet import UDP_HEADERS, intact, received
 from culvert.measurements.streams.tcp_load import FlowDirection, Loaded, TcpLoad, TcpStreams
 from culvert.metrics import Better, MetricSpec, Weight, family
 from culvert.probe.results import RttResult
-from culvert.results import Histogram, Label, Metric, Series, measured
+from culvert.results import Histogram, Label, Metric, measured
 from culvert.trial.check import Check
 from culvert.trial.echo import Echo
 from culvert.trial.outcome import Outcome
@@ -41,7 +41,6 @@ from culvert.trial.session import Session
 from culvert.trial.traffic import add_traffic, echo_traffic
 from culvert.units import DurationS, PerSecond
 
-SAMPLE_ONE_IN = 64
 TIMEOUT_MS = 1000
 LEAD_S = 0.5
 """The load fills the path before the first probe is sent, and lasts until the last has arrived."""
@@ -127,23 +126,19 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
             loaded = _probed(session, echo, parameters, parameters.duration_s)
             finished = [load.finish() for load in loads]
             reflected = echo.close().packets
-        sent, received = idle.sent + loaded.sent, idle.received + loaded.received
+        sent, answered = idle.sent + loaded.sent, idle.received + loaded.received
         return Outcome(
             metrics=[*_metrics(idle, loaded, finished), *floor.metrics()],
             watched=[watched],
             traffic=add_traffic(
-                echo_traffic(sent, reflected, received, parameters.packet_size),
+                echo_traffic(sent, reflected, answered, parameters.packet_size),
                 *[each.traffic for each in finished],
             ),
             goodput_bytes=sum(each.sunk.bytes for each in finished),
-            series=[series for each in finished for series in _series(each)],
+            series=[received(each.sunk.intervals, direction=each.way) for each in finished],
             histograms=[
                 *floor.histograms(),
-                *(
-                    Histogram(f"rtt_{name}_ns", "ns", found.histogram)
-                    for name, found in (("idle", idle), ("loaded", loaded))
-                    if found.histogram
-                ),
+                *Histogram.all(rtt_idle_ns=idle.histogram, rtt_loaded_ns=loaded.histogram),
             ],
             doubts=[
                 *_answered(idle, loaded),
@@ -188,20 +183,6 @@ def _metrics(idle: RttResult, loaded: RttResult, loads: list[Loaded]) -> list[Me
         }
     values |= {f"load_{each.way}_bps": each.goodput_bps for each in loads}
     return measured(LoadedRtt.metrics, values)
-
-
-def _series(load: Loaded) -> list[Series]:
-    points = load.sunk.intervals
-    direction = {"direction": load.way}
-    return [
-        Series(
-            "received_bytes",
-            "bytes",
-            [point.t_ns for point in points],
-            [point.bytes for point in points],
-            direction,
-        )
-    ]
 
 
 def _answered(idle: RttResult, loaded: RttResult) -> list[Check]:

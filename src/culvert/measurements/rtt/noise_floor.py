@@ -36,9 +36,7 @@ class NoiseFloor:
         return measured(FLOOR_METRICS, values)
 
     def histograms(self) -> list[Histogram]:
-        if self.found.histogram is None:
-            return []
-        return [Histogram("noise_floor_ns", "ns", self.found.histogram)]
+        return Histogram.all(noise_floor_ns=self.found.histogram)
 
 
 def noise_floor(

@@ -11,7 +11,6 @@ from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.instruments.base import Instrument, refuse
@@ -39,6 +38,7 @@ from culvert.probe.results import Responded, RttResult, TcpInfo, parse
 from culvert.probe.results.base import SHARES
 from culvert.proof.limits import GENERATOR
 from culvert.results import Histogram, Label, Metric, measured
+from culvert.study.table import problem
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -101,7 +101,7 @@ class RttParameters(BaseParameters):
         if self.protocol is Protocol.TCP and self.packet_size < SMALLEST_TCP:
             why = f"a packet of {self.packet_size} bytes cannot hold a request over TCP"
             remedy = f"write packet_size = {SMALLEST_TCP} or more"
-            raise PydanticCustomError("packet_size", "{why}", {"why": why, "remedy": remedy})
+            raise problem(why, remedy)
         refuse(
             self.instrument,
             (Instrument.PROBE, Instrument.PING),
@@ -187,10 +187,7 @@ class Rtt(Measurement[RttParameters]):
             metrics=[*_metrics(found), *floor.metrics()],
             watched=[watched],
             traffic=traffic,
-            histograms=[
-                *([Histogram("rtt_ns", "ns", found.histogram)] if found.histogram else []),
-                *floor.histograms(),
-            ],
+            histograms=[*Histogram.all(rtt_ns=found.histogram), *floor.histograms()],
             doubts=[
                 _enough(found.received, found.sent),
                 _all_sent(found, parameters.probes),

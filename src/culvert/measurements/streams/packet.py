@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from culvert.probe.results.tcp import BytesInterval
+from culvert.results import Series
 from culvert.trial.check import Check
 
 UDP_HEADERS = 28
@@ -31,3 +35,9 @@ def intact(corrupt: int) -> Check:
         f"{corrupt} payloads differed from what was sent",
         "the tunnel changes data: report it to the VPN's developers",
     )
+
+
+def received(intervals: Iterable[BytesInterval], **labels: str) -> Series:
+    """Bytes that arrived, over time."""
+    points = ((interval.t_ns, interval.bytes) for interval in intervals)
+    return Series.of("received_bytes", "bytes", points, **labels)

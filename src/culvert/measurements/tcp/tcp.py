@@ -13,12 +13,12 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.base import SAMPLE_ONE_IN, BaseParameters, Measurement
 from culvert.measurements.ceiling import tcp_ceiling_bps
 from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
 from culvert.measurements.instruments.run import measure_throughput
 from culvert.measurements.parameters import DIRECTION, INSTRUMENT, Congestion, Duration, Streams
-from culvert.measurements.streams.packet import intact
+from culvert.measurements.streams.packet import intact, received
 from culvert.measurements.streams.tcp_load import (
     WRITE_BYTES,
     FlowDirection,
@@ -36,8 +36,6 @@ from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic import add_traffic
 from culvert.units import DurationS
-
-SAMPLE_ONE_IN = 64
 
 WriteSize = Annotated[
     int,
@@ -256,15 +254,10 @@ def _series(way: Loaded) -> list[Series]:
     """Received bytes in all, and TCP_INFO of each connection."""
 
     def of(name: str, unit: str, points: Sequence[Any], value: str, **labels: str) -> Series:
-        return Series(
-            name,
-            unit,
-            [point.t_ns for point in points],
-            [getattr(point, value) for point in points],
-            {"direction": way.way, **labels},
-        )
+        shown = ((point.t_ns, getattr(point, value)) for point in points)
+        return Series.of(name, unit, shown, direction=way.way, **labels)
 
-    series = [of("received_bytes", "bytes", way.sunk.intervals, "bytes")]
+    series = [received(way.sunk.intervals, direction=way.way)]
     for number, intervals in enumerate(way.sent.by_stream):
         stream = str(number)
         series += [

@@ -121,9 +121,7 @@ class _Transactions(Measurement[TransactionParameters]):
         }
 
     def _histograms(self, found: Transacted) -> list[Histogram]:
-        if found.histogram is None:
-            return []
-        return [Histogram("transaction_ns", "ns", found.histogram)]
+        return Histogram.all(transaction_ns=found.histogram)
 
 
 class TcpRr(_Transactions):
@@ -155,9 +153,8 @@ class TcpCrr(_Transactions):
         }
 
     def _histograms(self, found: Transacted) -> list[Histogram]:
-        connect = found.connect.histogram if found.connect else None
-        own = [] if connect is None else [Histogram("connect_ns", "ns", connect)]
-        return super()._histograms(found) + own
+        connect = found.connect and found.connect.histogram
+        return super()._histograms(found) + Histogram.all(connect_ns=connect)
 
 
 def _send_marked(session: Session) -> InnerTraffic:

@@ -45,10 +45,5 @@ def lost_packets(trial: UdpTrial) -> int:
 
 def arrivals(sunk: UdpSunk, **labels: str) -> Series:
     """Packets received, over time."""
-    return Series(
-        "received_packets",
-        "packets",
-        [interval.t_ns for interval in sunk.intervals],
-        [interval.packets for interval in sunk.intervals],
-        labels,
-    )
+    points = ((interval.t_ns, interval.packets) for interval in sunk.intervals)
+    return Series.of("received_packets", "packets", points, **labels)

@@ -84,15 +84,13 @@ def arrival_series(sunk: UdpSunk) -> list[Series]:
     for name, unit, value in figures:
         points = [(one.t_ns, at) for one in sunk.intervals if (at := value(one)) is not None]
         if points or name == "received_bytes":
-            found.append(Series(name, unit, [t for t, _ in points], [v for _, v in points]))
+            found.append(Series.of(name, unit, points))
     return found
 
 
 def arrival_histograms(sunk: UdpSunk) -> list[Histogram]:
     """All one-way delays; none with two clocks."""
-    if sunk.one_way is None or sunk.one_way.histogram is None:
-        return []
-    return [Histogram("one_way_ns", "ns", sunk.one_way.histogram)]
+    return Histogram.all(one_way_ns=sunk.one_way and sunk.one_way.histogram)
 
 
 def _us(ns: float | None) -> float | None:

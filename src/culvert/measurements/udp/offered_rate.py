@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer
-from pydantic_core import PydanticCustomError
 
 from culvert.measurements.streams.packet import UDP_HEADERS
+from culvert.study.table import problem
 from culvert.units import (
     QuantityError,
     format_per_second,
@@ -18,7 +18,7 @@ from culvert.units import (
     parse_rate_bps,
 )
 
-EXAMPLES = '"1000/s" (packets) or "10Mbit/s" (payload)'
+REMEDY = 'write it as "1000/s" (packets) or "10Mbit/s" (payload)'
 
 
 @dataclass(frozen=True)
@@ -38,23 +38,17 @@ class OfferedRate:
 
 def _read(value: object) -> object:
     if not isinstance(value, str):
-        raise _refused(f"{value!r} has no unit")
+        raise problem(f"{value!r} has no unit", REMEDY)
     try:
         if "bit/s" in value:
             rate = OfferedRate(bps=parse_rate_bps(value))
         else:
             rate = OfferedRate(pps=parse_per_second(value))
     except QuantityError as error:
-        raise _refused(error.why) from None
+        raise problem(error.why, REMEDY) from None
     if not (rate.pps or rate.bps):
-        raise _refused(f'"{value}" sends nothing')
+        raise problem(f'"{value}" sends nothing', REMEDY)
     return rate
-
-
-def _refused(why: str) -> PydanticCustomError:
-    return PydanticCustomError(
-        "offered_rate", "{why}", {"why": why, "remedy": f"write it as {EXAMPLES}"}
-    )
 
 
 def _write(rate: OfferedRate) -> str:

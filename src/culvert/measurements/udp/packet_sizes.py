@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from typing import Annotated, Final, Literal, cast
 
 from pydantic import AfterValidator, Field
-from pydantic_core import PydanticCustomError
 
 from culvert.measurements.streams.packet import SMALLEST
+from culvert.study.table import problem
 
 LARGEST = 65535
 MAX: Final = "max"
@@ -131,8 +131,7 @@ def _check(written: int | str) -> int | str:
     try:
         parse_sizes(written)
     except ValueError as error:
-        why = str(error)
-        raise PydanticCustomError("packet_size", "{why}", {"why": why, "remedy": REMEDY}) from None
+        raise problem(str(error), REMEDY) from None
     return written
 
 

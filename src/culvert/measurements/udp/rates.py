@@ -136,5 +136,4 @@ class LoadedLatency:
 
     def histograms(self) -> list[Histogram]:
         """All round trips; empty if none came back."""
-        histogram = self.under.rtt.histogram
-        return [Histogram(f"rtt_at_pdr_{self.load}_ns", "ns", histogram)] if histogram else []
+        return Histogram.all(**{f"rtt_at_pdr_{self.load}_ns": self.under.rtt.histogram})

@@ -20,7 +20,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from culvert.measurements.base import Measurement
+from culvert.measurements.base import SAMPLE_ONE_IN, Measurement
 from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics, udp_ceiling
 from culvert.measurements.mtu.max_size import find_max_size
 from culvert.measurements.parameters import SIZES, PacketSize
@@ -51,7 +51,6 @@ from culvert.trial.session import Session
 from culvert.trial.traffic import InnerTraffic, add_traffic, echo_traffic
 from culvert.units import DurationS, PerSecond
 
-SAMPLE_ONE_IN = 64
 UNPACED_S = 0.3
 EXPECTED_DECISIONS = 8
 """Approximate number of rates that the search decides."""

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
-from culvert.measurements.base import BaseParameters, Measurement
+from culvert.measurements.base import SAMPLE_ONE_IN, BaseParameters, Measurement
 from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics, udp_ceiling
 from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
 from culvert.measurements.instruments.run import measure_throughput
@@ -32,12 +31,12 @@ from culvert.measurements.udp.packet_sizes import MAX, Sizes, parse_sizes
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
 from culvert.proof.limits import Offered, generator_is_not_the_limit, receiver_is_not_the_limit
 from culvert.results import Label, Metric, measured
+from culvert.study.table import problem
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.units import DurationS
 
-SAMPLE_ONE_IN = 64
 Port = Annotated[int, Field(ge=0, le=65535)]
 
 
@@ -73,17 +72,17 @@ class UdpParameters(BaseParameters):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.arrivals is not Arrivals.CONSTANT and self.rate is None:
-            raise _refused(f"{self.arrivals} arrivals need a rate", "add a rate")
+            raise problem(f"{self.arrivals} arrivals need a rate", "add a rate")
         if self.arrivals is not Arrivals.BURST and self.burst != 1:
-            raise _refused(
+            raise problem(
                 f"burst needs burst arrivals, not {self.arrivals}", 'write arrivals = "burst"'
             )
         if self.threads > self.flows:
             why = f"{self.threads} threads cannot share {self.flows} flows"
-            raise _refused(why, "request at least as many flows")
+            raise problem(why, "request at least as many flows")
         if self.source_port + self.flows > 1 << 16:
             why = f"there are fewer than {self.flows} ports from {self.source_port} on"
-            raise _refused(why, "request a lower source_port")
+            raise problem(why, "request a lower source_port")
         nuttcp = self.instrument is Instrument.NUTTCP
         refuse(
             self.instrument,
@@ -98,10 +97,6 @@ class UdpParameters(BaseParameters):
             },
         )
         return self
-
-
-def _refused(why: str, remedy: str) -> PydanticCustomError:
-    return PydanticCustomError("udp", "{why}", {"why": why, "remedy": remedy})
 
 
 class Udp(Measurement[UdpParameters]):
