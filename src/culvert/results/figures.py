@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Protocol
 
 from culvert.errors import CulvertError
 from culvert.metrics import MetricSpec
@@ -88,6 +89,14 @@ class Series:
                 raise _impossible(f"series {self.name}", value)
 
 
+class Recorded(Protocol):
+    """An answer with a histogram in the encoding of ``Histogram``."""
+
+    @property
+    def histogram(self) -> str | None:
+        """None if nothing was recorded."""
+
+
 @dataclass(frozen=True)
 class Histogram:
     """An HDR histogram, V2 encoding (compressed, base64), as HdrHistogram writes it."""
@@ -98,9 +107,13 @@ class Histogram:
     labels: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def all(cls, **hdr_v2_by_name: str | None) -> list[Histogram]:
-        """Of times in ns, by name; None: nothing was recorded."""
-        return [cls(name, "ns", hdr_v2) for name, hdr_v2 in hdr_v2_by_name.items() if hdr_v2]
+    def all(cls, **found: Recorded | None) -> list[Histogram]:
+        """Of times in ns, by name; none where nothing was recorded."""
+        return [
+            cls(name, "ns", one.histogram)
+            for name, one in found.items()
+            if one is not None and one.histogram is not None
+        ]
 
 
 def _impossible(what: str, value: float) -> CulvertError:

@@ -213,9 +213,9 @@ def _series(loaded: HttpLoaded) -> list[Series]:
 
 def _histograms(loaded: HttpLoaded) -> list[Histogram]:
     return Histogram.all(
-        page_load_ns=loaded.page and loaded.page.histogram,
-        first_byte_ns=loaded.first_byte and loaded.first_byte.histogram,
-        handshake_ns=loaded.connect and loaded.connect.histogram,
+        page_load_ns=loaded.page,
+        first_byte_ns=loaded.first_byte,
+        handshake_ns=loaded.connect,
     )
 
 

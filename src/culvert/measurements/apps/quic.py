@@ -119,7 +119,7 @@ class Quic(Measurement[QuicParameters]):
             traffic=add_traffic(beside, datagram_traffic(sent.udp, sunk.udp, sent.connections)),
             goodput_bytes=sunk.bytes,
             series=[received(sunk.intervals)],
-            histograms=Histogram.all(handshake_ns=sent.handshake and sent.handshake.histogram),
+            histograms=Histogram.all(handshake_ns=sent.handshake),
             doubts=[
                 marked.check(),
                 _connected(sent, parameters),

@@ -21,6 +21,7 @@ from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import parse
 from culvert.probe.results.crowd import CrowdSent, CrowdSunk, MemberSent, MemberSunk
+from culvert.probe.results.udp import OneWayDelay
 from culvert.results import Series
 from culvert.topology.graph import Role
 from culvert.trial.session import Session
@@ -146,7 +147,7 @@ class CrowdTrial:
     late_s: float
     segmentation: str
     series: list[Series]
-    one_way_histogram: str | None = None
+    one_way: OneWayDelay | None = None
 
     @property
     def offered(self) -> int:
@@ -321,14 +322,14 @@ class CrowdRun:
             seconds = max(seconds, (result.last_ns - result.first_ns) / 1e9)
             segmentation = result.segmentation
         arrived: defaultdict[int, int] = defaultdict(int)
-        histogram = None
+        one_way = None
         for (_, numbers), answer in zip(self._sinks, sinks, strict=True):
             got = parse(CrowdSunk, answer)
             sunk |= dict(zip(numbers, got.members, strict=True))
             first_ns = got.intervals[0].t_ns if got.intervals else 0
             for interval in got.intervals:
                 arrived[interval.t_ns - first_ns] += interval.bytes
-            histogram = None if got.one_way is None else got.one_way.histogram
+            one_way = got.one_way
         times_ns = sorted(arrived)
         return CrowdTrial(
             [Carried(talk, sent[n], sunk[n]) for n, talk in enumerate(self._talks)],
@@ -337,5 +338,5 @@ class CrowdRun:
             self._late_s,
             segmentation,
             [Series("received_bytes", "bytes", times_ns, [arrived[t] for t in times_ns])],
-            histogram if len(self._sinks) == 1 else None,
+            one_way if len(self._sinks) == 1 else None,
         )

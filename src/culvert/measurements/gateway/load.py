@@ -208,9 +208,7 @@ class GatewayLoad(Measurement[GatewayLoadParameters]):
             watched=[watched],
             goodput_bytes=sum(one.sunk.unique_bytes for one in trial.carried),
             series=trial.series,
-            histograms=Histogram.all(
-                rtt_loaded_ns=rtt.histogram, one_way_ns=trial.one_way_histogram
-            ),
+            histograms=Histogram.all(rtt_loaded_ns=rtt, one_way_ns=trial.one_way),
             doubts=[
                 canary,
                 *proof.judge(session, trial, watched, seen, echoes),

@@ -138,7 +138,7 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
             series=[received(each.sunk.intervals, direction=each.way) for each in finished],
             histograms=[
                 *floor.histograms(),
-                *Histogram.all(rtt_idle_ns=idle.histogram, rtt_loaded_ns=loaded.histogram),
+                *Histogram.all(rtt_idle_ns=idle, rtt_loaded_ns=loaded),
             ],
             doubts=[
                 *_answered(idle, loaded),

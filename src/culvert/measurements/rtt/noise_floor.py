@@ -36,7 +36,7 @@ class NoiseFloor:
         return measured(FLOOR_METRICS, values)
 
     def histograms(self) -> list[Histogram]:
-        return Histogram.all(noise_floor_ns=self.found.histogram)
+        return Histogram.all(noise_floor_ns=self.found)
 
 
 def noise_floor(

@@ -187,7 +187,7 @@ class Rtt(Measurement[RttParameters]):
             metrics=[*_metrics(found), *floor.metrics()],
             watched=[watched],
             traffic=traffic,
-            histograms=[*Histogram.all(rtt_ns=found.histogram), *floor.histograms()],
+            histograms=[*Histogram.all(rtt_ns=found), *floor.histograms()],
             doubts=[
                 _enough(found.received, found.sent),
                 _all_sent(found, parameters.probes),

@@ -121,7 +121,7 @@ class _Transactions(Measurement[TransactionParameters]):
         }
 
     def _histograms(self, found: Transacted) -> list[Histogram]:
-        return Histogram.all(transaction_ns=found.histogram)
+        return Histogram.all(transaction_ns=found)
 
 
 class TcpRr(_Transactions):
@@ -153,8 +153,7 @@ class TcpCrr(_Transactions):
         }
 
     def _histograms(self, found: Transacted) -> list[Histogram]:
-        connect = found.connect and found.connect.histogram
-        return super()._histograms(found) + Histogram.all(connect_ns=connect)
+        return super()._histograms(found) + Histogram.all(connect_ns=found.connect)
 
 
 def _send_marked(session: Session) -> InnerTraffic:

@@ -90,7 +90,7 @@ def arrival_series(sunk: UdpSunk) -> list[Series]:
 
 def arrival_histograms(sunk: UdpSunk) -> list[Histogram]:
     """All one-way delays; none with two clocks."""
-    return Histogram.all(one_way_ns=sunk.one_way and sunk.one_way.histogram)
+    return Histogram.all(one_way_ns=sunk.one_way)
 
 
 def _us(ns: float | None) -> float | None:

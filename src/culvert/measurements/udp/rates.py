@@ -136,4 +136,4 @@ class LoadedLatency:
 
     def histograms(self) -> list[Histogram]:
         """All round trips; empty if none came back."""
-        return Histogram.all(**{f"rtt_at_pdr_{self.load}_ns": self.under.rtt.histogram})
+        return Histogram.all(**{f"rtt_at_pdr_{self.load}_ns": self.under.rtt})
