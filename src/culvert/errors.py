@@ -81,7 +81,7 @@ class JournalError(UsageError):
 
 
 class NotPossible(CulvertError):
-    """This machine cannot do it; the remedy is what it would need."""
+    """This machine cannot do it; the remedy names what it needs."""
 
     exit_code = 3
 

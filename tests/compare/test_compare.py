@@ -150,7 +150,7 @@ def test_other_parameters_are_other_cells(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "vpns", "why"),
     [
-        (["{before}"], [], "nothing to compare it with"),
+        (["{before}"], [], "only one run is given"),
         (["{before}"], [GO], "two VPNs of one run"),
         (["{before}", "{alike}"], [GO, OVPN], "two VPNs of one run"),
         (["{before}", "{before}"], [], "both sides are the same"),

@@ -19,7 +19,7 @@ def test_a_fault_is_a_value_error(text: str | bytes) -> None:
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "7", "{}", "[1]", "[[]]", "no", "[{}"])
 def test_what_is_no_list_of_objects_names_the_host(text: str) -> None:
-    with pytest.raises(LabError, match="host b: its ip or tc prints no JSON"):
+    with pytest.raises(LabError, match="host b: its ip or tc cannot print JSON"):
         iproute.entries(text, "b")
 
 

@@ -144,7 +144,7 @@ def test_files_lie_beside_the_study_and_count_by_content(tmp_path: Path) -> None
             "condition[0].up.rate",
             "rate and trace exclude each other",
         ),
-        ('reorder = "1%"', "condition[0].reorder", "no delay"),
+        ('reorder = "1%"', "condition[0].reorder", "needs a delay"),
         ('blackout = { after = "1s" }', "condition[0].blackout", "missing"),
         ('up = { los = "1%" }', "condition[0].up.los", '"los" is not a key'),
         ('decide = "super-packet"', "condition[0]", "without offloads"),
@@ -162,7 +162,7 @@ def test_what_cannot_be_is_named(tmp_path: Path, text: str, what: str, why: str)
 
 def test_a_queue_needs_something_to_wait_for() -> None:
     text = HEAD.replace(', rate = "1Gbit/s"', "") + 'queue = "codel"\n'
-    with pytest.raises(StudyError, match="without a rate") as caught:
+    with pytest.raises(StudyError, match="needs a rate") as caught:
         parse(text)
     assert "condition[0].queue" in caught.value.what
     assert one_way('queue = "codel"').codel == Codel()

@@ -89,7 +89,7 @@ def test_a_probe_that_is_stopped(end: str) -> None:
     finding = hit("rtt", lambda session: session.ends[end].pid, signal.SIGSTOP)
     assert finding.status is Status.FAILED
     assert finding.reason.startswith(f"the probe on node {end}: it is stopped")
-    assert "what stops processes" in finding.remedy
+    assert "that stops processes" in finding.remedy
 
 
 @pytest.mark.lab

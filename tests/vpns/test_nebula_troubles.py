@@ -81,7 +81,7 @@ def mesh_spec(**blocked: Any) -> LabSpec:
 def test_a_topology_without_a_place_for_servers(topology: Topology) -> None:
     finding = trial(Hurried.like("nebula/relay"), LabSpec(topology=topology))
     assert finding.status is Status.FAILED
-    assert "no place for a control server" in finding.reason
+    assert "no node for a control server" in finding.reason
     assert "mesh" in finding.remedy
 
 

@@ -80,7 +80,7 @@ def test_only_a_preferred_active_path_is_one() -> None:
         assert status.endpoint(peers(path("198.18.1.2/9993", **unused)), "aaaaaaaaaa") is None
     used = peers(path("198.18.5.2/9993", preferred=False), path("198.18.1.2/9993"))
     assert str(status.endpoint(used, "aaaaaaaaaa")) == "198.18.1.2"
-    with pytest.raises(VpnError, match="not known yet"):
+    with pytest.raises(VpnError, match="not connected"):
         status.endpoint(used, "bbbbbbbbbb")
     with pytest.raises(VpnError, match="not an endpoint"):
         status.endpoint(peers(path("nowhere")), "aaaaaaaaaa")

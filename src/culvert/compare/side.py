@@ -84,7 +84,7 @@ def _refuse(words: list[str], requested: Requested, vpns: list[str]) -> None:
     if not all(requested) or (not several and len(words) != 2) or words.count(BETWEEN) > 1:
         raise UsageError(
             "what to compare",
-            "there is one run and nothing to compare it with"
+            "only one run is given"
             if len(words) == 1
             else f"it is not clear which of these {len(words) - words.count(BETWEEN)} runs are A "
             "and which are B",

@@ -106,7 +106,7 @@ class _Reader:
             raise JournalError(
                 str(self._path),
                 "it is damaged, and reading it does not end",
-                "measure again into another directory; the file is left as it is",
+                "measure again into another directory; the file is not changed",
             )
         return rows
 

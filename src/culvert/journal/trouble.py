@@ -39,7 +39,7 @@ def explained_making(path: Path) -> Iterator[None]:
             raise
         raise JournalError(
             str(path.parent),
-            "the disk is full: there is no space for a journal, and nothing was measured",
+            "the disk has no space for a journal; nothing was measured",
             f"free {LEAST_BYTES >> 20} MB or more, or choose another --out, then run it again",
         ) from error
 

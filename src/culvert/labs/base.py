@@ -33,7 +33,7 @@ class Lab(ABC):
     """A context manager; leaving it removes the lab. All objects are marked with ``run_id``."""
 
     real_links: ClassVar[bool] = False
-    """True if the links are as they are: their conditions are measured, not made."""
+    """True for links of real machines: their conditions are measured, not made."""
     impairs: bool = False
     """True if the ends of real links make the impairments that a condition requests."""
     shared_kernel: bool
@@ -111,7 +111,7 @@ class Lab(ABC):
         return ()
 
     def lost(self) -> Mapping[str, CulvertError]:
-        """The nodes whose machines cannot be used, or not any more, each with the error."""
+        """The nodes whose machines cannot be used, each with the error."""
         return {}
 
     @property
@@ -152,7 +152,7 @@ class Lab(ABC):
         del footprint
 
     def disturbed(self) -> CulvertError | None:
-        """What the VPN that is up has changed of what is not the lab's; None if nothing."""
+        """An error that names a change of the VPN outside the lab; None without one."""
         return None
 
     def capture_scope(self, path: Path) -> Mapping[str, Any] | None:

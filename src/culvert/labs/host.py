@@ -25,7 +25,7 @@ class Completed:
     def decoded(
         cls, argv: Sequence[str], returncode: int | None, stdout: bytes, stderr: bytes
     ) -> Completed:
-        """From bytes; ``returncode`` None: it is unknown how it ended, which is no success."""
+        """From bytes; ``returncode`` None: how it ended is unknown, which counts as a failure."""
         code = -1 if returncode is None else returncode
         return cls(
             tuple(argv), code, stdout.decode(errors="replace"), stderr.decode(errors="replace")

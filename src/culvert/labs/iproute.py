@@ -18,6 +18,6 @@ def entries(text: str, node: str) -> list[dict[str, Any]]:
         return found
     raise LabError(
         f"host {node}",
-        "its ip or tc prints no JSON",
-        "install iproute2 of 2018 or later on the host; the ip of BusyBox prints no JSON",
+        "its ip or tc cannot print JSON",
+        "install iproute2 of 2018 or later on the host; BusyBox's ip cannot print JSON",
     )

@@ -59,8 +59,7 @@ def probe_for(what: str, architecture: Architecture) -> Path:
         return own
     raise NotPossible(
         what,
-        f"it is {architecture.name}, and there is no probe for it "
-        f"(this machine is {platform.machine()})",
+        f"it is {architecture.name}, which has no probe (this machine is {platform.machine()})",
         f"make probe-static TARGET={architecture.target}",
     )
 
@@ -83,7 +82,7 @@ def static_probe(purpose: str) -> bytes:
     there is none."""
     path = static_for(Architecture.of(platform.machine(), big_endian=sys.byteorder == "big"))
     if path is None:
-        why = "there is no static probe for this machine, and others need shared libraries"
+        why = "the static probe for this machine is missing, and other builds need shared libraries"
         raise NotPossible(purpose, why, "make probe-static")
     return path.read_bytes()
 

@@ -158,7 +158,9 @@ def make(name: str) -> ControlGroup:
     if not (group.path / ("cpu.max" if where.version == 2 else "cpu.cfs_quota_us")).exists():
         remove(group.path)
         raise NotPossible(
-            "a CPU quota", "this kernel has none", "use a kernel with CONFIG_CFS_BANDWIDTH"
+            "a CPU quota",
+            "this kernel does not support it",
+            "use a kernel with CONFIG_CFS_BANDWIDTH",
         )
     return group
 

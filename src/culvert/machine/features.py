@@ -71,7 +71,7 @@ FEATURES: tuple[Feature, ...] = (
         "capabilities",
         _PRIVILEGES,
         (_LABS,),
-        "in a container: docker run --privileged, or --cap-add for each of them",
+        "in a container: the options in docs/packages.md, or docker run --privileged",
         privileges.capabilities,
     ),
     Feature(

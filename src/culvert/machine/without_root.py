@@ -1,4 +1,4 @@
-"""What a run without root has less of: real-time priority and large receive buffers."""
+"""Limits of a run without root: real-time priority and large receive buffers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from culvert.privilege import Privilege, is_root, privilege
 WANTED_BUFFER_BYTES = 16 << 20
 """The receive buffer of the probe's sink of packets."""
 REAL_TIME = (
-    'echo "$USER - rtprio 1" | sudo tee /etc/security/limits.d/culvert.conf, then log in anew'
+    'echo "$USER - rtprio 1" | sudo tee /etc/security/limits.d/culvert.conf, then log in again'
 )
 BUFFERS = f"sudo sysctl -w net.core.rmem_max={WANTED_BUFFER_BYTES}"
 

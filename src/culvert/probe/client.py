@@ -139,7 +139,7 @@ class Probe:
             return ProbeError(
                 what,
                 f"it is stopped (process {stopped[0]}: SIGSTOP, or a tracer)",
-                "look for what stops processes here (a debugger, a job control, a supervisor), "
+                "find the program that stops processes (a debugger, a shell, a supervisor), "
                 "then repeat the trial",
             )
         return None

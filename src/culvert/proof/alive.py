@@ -63,14 +63,14 @@ def _failure(process: Process, node: str) -> ProcessFailure | None:
             + log_tail(process)
         )
         remedy = (
-            "look for what stops processes here (a debugger, a job control, a supervisor), then "
+            "find the program that stops processes (a debugger, a shell, a supervisor), then "
             "repeat the trial"
         )
     elif (group := process.moved_to()) is not None:
         check = PROCESSES_RUN
         what = f"was moved to the control group {group}, which may limit its processor time"
         remedy = (
-            "look for what moves processes here (a supervisor, a resource manager), then repeat "
+            "find the program that moves processes (a supervisor, a resource manager), then repeat "
             "the trial"
         )
     else:

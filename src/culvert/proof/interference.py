@@ -27,9 +27,11 @@ LEFT_ALONE = "nothing outside interrupted the VPN"
 INSTRUMENTS_LEFT_ALONE = "nothing outside interrupted the measurement"
 MOST_NAMED = 3
 """Episodes in the reason of a trial; the evidence has all."""
-_PROCESSES = "look for what does that to processes here (a supervisor, a debugger, a resource "
-_PROCESSES += "manager, a job control), then repeat the trial"
-_NETWORK = "look for what changes the network here (a network manager, a firewall, another VPN), "
+_PROCESSES = "find the program that does this (a supervisor, a debugger, a resource "
+_PROCESSES += "manager, a shell), then repeat the trial"
+_NETWORK = (
+    "find the program that changes the network (a network manager, a firewall, another VPN), "
+)
 _NETWORK += "then repeat the trial"
 
 

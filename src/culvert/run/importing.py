@@ -180,7 +180,7 @@ def _names(ids: dict[str, str]) -> list[str]:
         )
     if BASELINE not in ids.values():
         notes.append(
-            "no baseline: there is no comparison with a link without a VPN (--baseline NAME)"
+            "no baseline, so VPNs are not compared with a link without one (--baseline NAME)"
         )
     return notes
 

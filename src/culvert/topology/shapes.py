@@ -159,7 +159,7 @@ def serving(topology: Topology, needs: Iterable[Role]) -> Topology:
     if not any(node.name == CORE for node in topology.nodes):
         raise UsageError(
             f'topology "{topology.name}"',
-            f"it has no place for a {wanted[0]}, which the VPN needs",
+            f"it has no node for a {wanted[0]}, which the VPN needs",
             'write topology = "mesh" in [lab]',
         )
     servers = tuple(NodeSpec(SERVER_NAMES[role], role) for role in wanted)

@@ -59,7 +59,7 @@ class Enforcing(Interface):
     """A VPN with a policy of what its members may send."""
 
     def apply_policy(self, policy: Policy) -> None:
-        """Replace the policy of all members; returns when it is on its way to them."""
+        """Replace the policy of all members; returns when it is sent to them."""
 
 
 # -- events ----------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ class FullTunnel(Interface):
     """A VPN that becomes the default route of its clients where the topology has a public host."""
 
     kill_switch: str
-    """What its option +killswitch is, in words."""
+    """Description of its option +killswitch."""
 
 
 def full_tunnel(vpn: Vpn) -> FullTunnel:
@@ -106,37 +106,35 @@ def full_tunnel(vpn: Vpn) -> FullTunnel:
     configuration."""
     if isinstance(vpn, FullTunnel):
         return vpn
-    raise NotPossible(
-        vpn.id, "its driver has no configuration that makes it a client's default route", LEAVE_OUT
-    )
+    raise NotPossible(vpn.id, "its driver cannot make it a client's default route", LEAVE_OUT)
 
 
 def dropping(vpn: Vpn) -> Dropping:
     """The VPN as one whose tunnel can be ended; raises NotPossible if it is none."""
     if isinstance(vpn, Dropping):
         return vpn
-    raise NotPossible(vpn.id, "has no tunnel apart from its processes", LEAVE_OUT)
+    raise NotPossible(vpn.id, "cannot end its tunnel while its processes run", LEAVE_OUT)
 
 
 def resuming(vpn: Vpn) -> Resuming:
     """The VPN as one whose tunnel a command brings up again; raises NotPossible if it is none."""
     if isinstance(vpn, Resuming):
         return vpn
-    raise NotPossible(vpn.id, "has no command that brings its tunnel up again", LEAVE_OUT)
+    raise NotPossible(vpn.id, "cannot bring its tunnel up again by a command", LEAVE_OUT)
 
 
 def rekeying(vpn: Vpn) -> Rekeying:
     """The VPN as one that renews its keys; raises NotPossible if it is none."""
     if isinstance(vpn, Rekeying):
         return vpn
-    raise NotPossible(vpn.id, "renews no keys", LEAVE_OUT)
+    raise NotPossible(vpn.id, "cannot renew its keys", LEAVE_OUT)
 
 
 def enforcing(vpn: Vpn) -> Enforcing:
     """The VPN as one with a policy; raises NotPossible if it is none."""
     if isinstance(vpn, Enforcing):
         return vpn
-    raise NotPossible(vpn.id, "has no policy of what members may send", LEAVE_OUT)
+    raise NotPossible(vpn.id, "has no policy that can be changed while it is up", LEAVE_OUT)
 
 
 # -- servers and members ---------------------------------------------------------------------------
@@ -202,7 +200,7 @@ class CountingRoutes(Interface):
     """A VPN whose programs count what they send."""
 
     def sent(self, node: Node) -> RouteCount | None:
-        """Packets that a member's program has sent by each route; None if it does not know."""
+        """Packets that a member's program has sent by each route; None if they are unknown."""
 
 
 def most_members(vpn: Vpn) -> int | None:

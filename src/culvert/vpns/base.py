@@ -89,16 +89,16 @@ class Vpn(ABC):
     """Longest duration of rekey(): with some VPNs it waits until they renew their keys
     themselves."""
     routes_behind: bool = False
-    """Whether its driver routes the networks behind the gateway (``lab.behind``) to the clients."""
+    """Whether the driver routes the networks behind the gateway (``lab.behind``) to the clients."""
     memory_bytes: int = 16 << 20
-    """Memory of a member's programs, which take 10 to 60 MB; 0 if there is none."""
+    """Memory of a member's programs, 10 to 60 MB each; 0 without programs."""
     watchers: int = 0
     """Instances of inotify(7) that a member's programs make; a kernel limits those of a user."""
     up_deadline_s: float = 10.0
     """Longest duration of each wait of serve(), join() and reach(); a measurement raises it where
     many members join at once."""
     poll_s: float = POLL_S
-    """Time between two looks of ``await_fact()``."""
+    """Time between two evaluations of ``await_fact()``."""
     capabilities: ClassVar[frozenset[Capability]] = TUNNEL
     """Those that its programs need (``node.daemon``); they get no others."""
     server_capabilities: ClassVar[frozenset[Capability] | None] = None
@@ -126,7 +126,7 @@ class Vpn(ABC):
     def lab(self) -> Lab:
         """The lab, from prepare() on."""
         if self._lab is None:
-            raise NotPossible(self.id, "is on no lab yet", "call prepare(lab) first")
+            raise NotPossible(self.id, "is not prepared", "call prepare(lab) first")
         return self._lab
 
     # -- requirements ------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ class Vpn(ABC):
 
     @abstractmethod
     def version(self, host: Host) -> str:
-        """The version of the program that will run there, as precisely as it is known."""
+        """The version of the program that will run on the host, as precisely as possible."""
 
     # -- its life ----------------------------------------------------------------------------------
 
@@ -152,13 +152,13 @@ class Vpn(ABC):
         if self.inner_version is IpVersion.V6 and not self.ipv6_inside:
             raise NotPossible(
                 self.id,
-                "has no IPv6 inside, or its driver has no configuration for it",
+                "it or its driver does not support IPv6 inside",
                 'leave it out in conditions with inner = "ipv6"',
             )
         if lab.behind and not self.routes_behind:
             raise NotPossible(
                 self.id,
-                "its driver has no configuration for hosts behind the gateway",
+                "its driver does not support hosts behind the gateway",
                 'leave it out, or write to = "gateway"',
             )
         self.choose(lab)
@@ -205,7 +205,7 @@ class Vpn(ABC):
         """Kill a node's processes (SIGKILL), without notice to peers. join() and reach() start them
         anew. Raises NotPossible if there is none."""
         if not self.processes[node.name]:
-            raise NotPossible(self.id, "has no process that could be restarted", LEAVE_OUT)
+            raise NotPossible(self.id, "has no processes to restart", LEAVE_OUT)
         self._stop_processes(node, grace_s=0.0)
 
     def leave(self, node: Node) -> None:
@@ -350,5 +350,5 @@ def endpoint(address: Address, port: int) -> str:
 
 
 def uri_host(address: Address) -> str:
-    """The address as it is in a URI: IPv6 in brackets (RFC 3986, section 3.2.2)."""
+    """The address for a URI: IPv6 in brackets (RFC 3986, section 3.2.2)."""
     return str(address) if IpVersion(address.version) is IpVersion.V4 else f"[{address}]"

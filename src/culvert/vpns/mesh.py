@@ -78,7 +78,7 @@ class MeshVpn(TunDevice):
         )
 
     def await_new_keys(self, source: Node, handshake: Callable[[], object]) -> None:
-        """Return when the last handshake of a node is another one; raises VpnError."""
+        """Return after a new handshake of a node; raises VpnError."""
         before = handshake()
         self.await_fact(
             lambda: handshake() != before,
@@ -97,7 +97,9 @@ class MeshVpn(TunDevice):
         source, target = self.lab.ends(path)
         there, back = self.route_to(source, target), self.route_to(target, source)
         if there != back:
-            raise VpnError(f"{self.id}, {path}", f"{there}, but {back} on the way back", "wait")
+            raise VpnError(
+                f"{self.id}, {path}", f"{there}, but {back} on the way back", "repeat the trial"
+            )
         return there
 
     @property

@@ -54,7 +54,7 @@ class TunDevice(Vpn):
     fixed_range: ClassVar[IPv4Network | None] = None
     """Of the members' addresses, if it is not the lab's network for tunnels."""
     kernel_kind: ClassVar[str] = ""
-    """How the kind of the kernel's own device begins, for a VPN that can have one."""
+    """First letters of the kind of the kernel's device, for a VPN that can use one."""
 
     # -- requirements ------------------------------------------------------------------------------
 

@@ -34,7 +34,7 @@ class DataPath(StrEnum):
 
 
 class DataCipher(StrEnum):
-    """What encrypts the data: the key exchange may use another one."""
+    """The cipher of the data: the key exchange may use another one."""
 
     NONE = "none"
     AES = "AES"
@@ -69,7 +69,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Missing:
-    """Something that a driver needs and a machine does not have."""
+    """Something that a driver needs and a machine lacks."""
 
     what: str
     remedy: str

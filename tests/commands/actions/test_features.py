@@ -27,7 +27,7 @@ def test_a_row_is_found_by_a_variant() -> None:
     ("names", "tests", "why"),
     [
         (["wireguard"], ["direct"], "unknown"),
-        ([], [], "names no VPN"),
+        ([], [], "needs a VPN"),
         (["wireguard/gone"], [], "gone"),
     ],
 )

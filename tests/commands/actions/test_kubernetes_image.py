@@ -17,7 +17,7 @@ from tests.labs.kubernetes.registry_server import NAME, serving
 @pytest.mark.parametrize(
     ("request_", "word"),
     [
-        (ImageRequest(None), "has no place to go"),
+        (ImageRequest(None), "needs a FILE or --push"),
         (ImageRequest(None, "r.e/x:1", into_containerd=True), "needs the archive"),
         (ImageRequest(Path("x"), plain_http=True), "applies to --push only"),
         (ImageRequest(None, "x"), "does not name an image"),

@@ -93,7 +93,7 @@ def test_an_unknown_order_is_refused_only_where_it_counts(
     here = cast(SshConnection, Here(tmp_path))
     with pytest.raises(NotPossible, match="host router: it is mips, and its byte order"):
         place_probe(here, replace(found, machine="mips"))
-    with pytest.raises(NotPossible, match="it is s390x, and there is no probe"):
+    with pytest.raises(NotPossible, match="it is s390x, which has no probe"):
         place_probe(here, replace(found, machine="s390x"))
 
 

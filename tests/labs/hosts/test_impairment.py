@@ -145,7 +145,7 @@ def test_a_discipline_that_somebody_chose_stays(demo: DemoHosts, fleet: Fleet) -
     try:
         before = disciplines(demo, "b")
         spec = LabSpec(link=LinkSpec(rate_bps=SLOW_BPS))
-        with pytest.raises(NotPossible, match="somebody has set it to htb"):
+        with pytest.raises(NotPossible, match="Culvert does not change it: it is set to htb"):
             HostsLab(fleet, spec, allow_impairment=True).open()
         assert disciplines(demo, "b") == before
     finally:

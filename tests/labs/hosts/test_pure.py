@@ -107,5 +107,5 @@ def test_an_unknown_error_of_ssh_is_shown() -> None:
 
 
 def test_a_host_behind_the_gateway_is_refused() -> None:
-    with pytest.raises(NotPossible, match="makes no networks between hosts"):
+    with pytest.raises(NotPossible, match="does not create networks between hosts"):
         refuse_emulated(LabSpec(topology=star(2, behind=True)))

@@ -155,13 +155,13 @@ def test_a_registry_that_stores_something_else(registry: Registry) -> None:
 
 
 def test_no_registry_at_all() -> None:
-    with pytest.raises(LabError, match="the registry localhost:9: it gives no answer over http"):
+    with pytest.raises(LabError, match="the registry localhost:9: it does not answer over http"):
         push(IMAGE, Reference.parse("localhost:9/x:1"))
 
 
 def test_tls_is_used_unless_it_is_switched_off() -> None:
     with serving("127.0.0.2") as elsewhere:  # it has no TLS
-        with pytest.raises(LabError, match=r"it gives no answer over https: .*SSL") as error:
+        with pytest.raises(LabError, match=r"it does not answer over https: .*SSL") as error:
             push(IMAGE, to(elsewhere))
         assert "--plain-http" in error.value.remedy
         assert elsewhere.requests == []

@@ -92,7 +92,7 @@ def test_a_host_behind_the_gateway_has_ipv4_only() -> None:
 
 def test_a_driver_without_routes_to_networks_behind_the_gateway_is_refused() -> None:
     lab = NetnsLab(new_run_id(), LabSpec(topology=star(1, behind=True)))
-    with pytest.raises(NotPossible, match="no configuration for hosts behind the gateway"):
+    with pytest.raises(NotPossible, match="does not support hosts behind the gateway"):
         vpn("ocserv/dtls").prepare(lab)
 
 

@@ -82,7 +82,7 @@ def _judged(
     both: tuple[float, float] | None,
     adjusted: float | None,
 ) -> Judged:
-    decision = _Decision(Verdict.NOT_TESTABLE, why="the study gives no test for it")
+    decision = _Decision(Verdict.NOT_TESTABLE, why="the study has no test for it")
     if test is not None:
         decision = _verdict(parts, both, adjusted) or _open(parts)
     return Judged(

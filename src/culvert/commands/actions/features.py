@@ -69,7 +69,7 @@ def verify(names: Sequence[str], tests: Sequence[str]) -> int:
 
 def _variants(names: Sequence[str]) -> list[registry.VpnId]:
     if not names:
-        raise UsageError("--verify", "names no VPN", "write culvert features VPN --verify")
+        raise UsageError("--verify", "needs a VPN", "write culvert features VPN --verify")
     chosen: list[registry.VpnId] = []
     for name in names:
         if name in registry.installed().drivers:

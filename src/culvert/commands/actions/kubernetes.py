@@ -54,7 +54,7 @@ class ImageRequest:
     def require_valid(self) -> Reference | None:
         """Where it is pushed; raises UsageError for options that do not agree."""
         if self.path is None and self.push is None:
-            raise UsageError("the image", "has no place to go", "name a FILE, or --push")
+            raise UsageError("the image", "needs a FILE or --push", "name a FILE, or add --push")
         if self.path is None and self.into_containerd:
             raise UsageError("--import", "needs the archive", "name a FILE")
         if self.push is None and self.plain_http:

@@ -93,7 +93,7 @@ def hosts_demo(
         Path | None, typer.Option("--out", metavar="DIR", help="Directory of the journal.")
     ] = None,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Keep the hosts until Ctrl-C; run no study.")
+        bool, typer.Option("--keep", help="Keep the hosts until Ctrl-C, without a study.")
     ] = False,
     only: Only = None,
     scale: Scale = "",

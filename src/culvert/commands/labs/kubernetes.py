@@ -67,7 +67,7 @@ def kubernetes_image(
 ) -> None:
     """Write, push or import the probe's image.
 
-    It needs no container engine.
+    Works without a container engine.
     """
     from culvert.commands.actions.kubernetes import ImageRequest, make_image
 
@@ -82,7 +82,7 @@ def kubernetes_manifest(
     ] = "NAMESPACE",
     image: ProbeImage = None,
 ) -> None:
-    """Print the objects and rights of a run, for review."""
+    """Print the objects and permissions of a run."""
     from culvert.commands.actions.kubernetes import print_manifest
     from culvert.labs.kubernetes.image import PROBE_IMAGE
 

@@ -148,9 +148,9 @@ class SshHost(Host):
         if not done["gone"] or done["failures"]:
             raise LabError(
                 f"host {self.name}",
-                "the run's programs and changes there were not all undone: "
+                "programs or changes of the run are left on it: "
                 + ("; ".join(done["failures"]) or "processes do not end after SIGKILL"),
-                "see whether the host is overloaded, then repeat",
+                "check whether the host is overloaded, then repeat",
             )
 
     # -- programs and files ------------------------------------------------------------------------

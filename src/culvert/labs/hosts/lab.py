@@ -187,8 +187,8 @@ class HostsLab(Lab):
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         return LabError(
             f"host {host.name}",
-            f"something that was on it before has changed: {changed[0]}{more}",
-            "the VPN must leave it as it is; if another program changed it, repeat the trial",
+            f"the VPN or another program changed or removed {changed[0]}{more}",
+            "if another program changed it, repeat the trial; otherwise leave the VPN out on hosts",
         )
 
     def _uses(self, path: Path) -> frozenset[str]:

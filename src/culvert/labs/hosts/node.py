@@ -100,7 +100,7 @@ class SshNode(Node):
             except LabError as error:
                 raise NotPossible(
                     f"a private {path} on host {self.host.name}",
-                    f"the VPN changes it, a host's own stays as it is: {error.why}",
+                    f"the VPN changes it, a host's own is not changed: {error.why}",
                     "modprobe overlay on the host, or measure this VPN in the lab netns",
                 ) from error
 
@@ -133,8 +133,8 @@ class SshNode(Node):
             raise LabError(
                 f"host {self.host.name}, {target}",
                 error.strerror or str(error),
-                "the run's files there may have a quarter of the host's memory: see what wrote so "
-                "much",
+                "a run's files may use a quarter of the host's memory: find the program that "
+                "wrote them",
             ) from error
         return target
 

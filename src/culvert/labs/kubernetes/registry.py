@@ -196,7 +196,7 @@ class RegistryConnection:
         except (HTTPException, OSError, ValueError) as error:
             raise LabError(
                 f"the registry {parts.netloc}",
-                f"it gives no answer over {parts.scheme}: {error or type(error).__name__}",
+                f"it does not answer over {parts.scheme}: {error or type(error).__name__}",
                 "check its name, its port and its certificate; --plain-http is for one without TLS",
             ) from error
 

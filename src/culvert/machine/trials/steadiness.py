@@ -48,9 +48,7 @@ def boost() -> FeatureFinding:
     """A boosted clock depends on temperature and on what the other cores do."""
     boosting = read_cpu(Tree()).frequency.boost
     if boosting is None:
-        return unknown(
-            "this machine does not report it", "look at it on the host or in the firmware"
-        )
+        return unknown("this machine does not report it", "check it on the host or in the firmware")
     if boosting:
         return degraded("boost is on: the clock depends on temperature and on other cores")
     return present("boost is off")

@@ -191,7 +191,7 @@ def _answered(idle: RttResult, loaded: RttResult) -> list[Check]:
             f"probes are answered ({name})",
             found.received > 0,
             f"{found.received} of {found.sent} probes were answered",
-            "no probe was answered, so there is no round-trip time: lengthen the measurement",
+            "no probe was answered: lengthen the measurement",
         )
         for name, found in (("idle", idle), ("loaded", loaded))
     ]

@@ -80,7 +80,7 @@ class Roam(EventAction):
         """Replace the address in one batch, and set the neighbour entries of both kernels."""
         if session.vpn.outer_flow is None:
             raise NotPossible(
-                session.vpn.id, "has no tunnel that could follow the new address", LEAVE_OUT
+                session.vpn.id, "cannot change its address: it has no tunnel", LEAVE_OUT
             )
         if session.lab.spec.topology.name != Shape.PAIR:
             raise NotPossible("roaming", "is for two nodes on one link", 'use topology = "pair"')

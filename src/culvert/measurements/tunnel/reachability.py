@@ -139,7 +139,7 @@ class _Attempt:
     def check(self) -> Check:
         """The result in words; it never fails."""
         return Check(
-            "the way of the path",
+            "the route of the path",
             passed=True,
             detail=f"{self._session.path}: {self.route or f'no path: {self.why}'}",
             figures={"route": None if self.route is None else str(self.route)},

@@ -34,7 +34,7 @@ def write_data(data: Data, out_dir: Path, drawing: Drawing) -> Path:
         raise UsageError(
             f"the report in {out_dir}",
             f"it cannot be written ({error.strerror or error})",
-            "make room on the disk, or write it elsewhere with --out DIR"
+            "free disk space, or write it elsewhere with --out DIR"
             if error.errno in (errno.ENOSPC, errno.EDQUOT)
             else "check the path and its mode, or write it elsewhere with --out DIR",
         ) from error

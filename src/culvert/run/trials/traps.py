@@ -85,7 +85,7 @@ def refuse_without_effect(vpn: Vpn, lab: Lab) -> None:
     if vpn.variant.of_clusters:
         raise NotPossible(
             vpn.id,
-            "it sets the MTU of a cluster's overlay, and there is none here",
+            "it sets the MTU of a cluster's overlay, which this lab lacks",
             "run it with --lab kubernetes --cluster embedded",
         )
     if kill_switch.OPTION in vpn.chosen and not lab.spec.topology.full_tunnel:

@@ -76,9 +76,7 @@ class OneWay:
     def check(self) -> None:
         """Raise ImpairmentError for what no link can do."""
         if self.reorder and not self.delay_ns:
-            raise ImpairmentError(
-                "reorder", "reordering", "there is no delay that a packet can skip", "add a delay"
-            )
+            raise ImpairmentError("reorder", "reordering", "it needs a delay", "add a delay")
 
     def rate_on(self, link_rate_bps: int | None) -> int | None:
         """Bit/s on a link of this rate; None: no limit, or a trace."""
@@ -134,9 +132,7 @@ class OneWay:
         given = any(value is not None for value in (self.queue_bytes, self.queue_packets))
         limited = self.trace is not None or self.rate_on(link_rate_bps) is not None
         if (given or self.codel is not None) and not limited:
-            raise ImpairmentError(
-                "queue", "the queue", "a link without a rate has none", "add a rate or a trace"
-            )
+            raise ImpairmentError("queue", "the queue", "it needs a rate", "add a rate or a trace")
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def options(one_way: OneWay, link_rate_bps: int | None) -> dict[str, Any]:
     Raises ImpairmentError for what netem cannot do.
     """
     if isinstance(one_way.loss, tuple):
-        raise ImpairmentError("loss", "loss by list", "netem cannot do it", USE_THE_WIRE)
+        raise ImpairmentError("loss", "loss by list", "netem does not support it", USE_THE_WIRE)
     for requested, key, name in (
         (one_way.trace, "trace", "trace"),
         (one_way.codel, "queue", "queue by CoDel"),
@@ -36,7 +36,7 @@ def options(one_way: OneWay, link_rate_bps: int | None) -> dict[str, Any]:
         (one_way.drop_size_and_above, "drop_size_and_above", "drop_size_and_above"),
     ):
         if requested is not None:
-            raise ImpairmentError(key, name, "netem cannot do it", USE_THE_WIRE)
+            raise ImpairmentError(key, name, "netem does not support it", USE_THE_WIRE)
     jitter = one_way.jitter
     if jitter is not None and (
         jitter.distribution not in DISTRIBUTIONS or jitter.hold_ns or not jitter.reorders

@@ -121,7 +121,7 @@ class Delays(Recorded):
             if not line.startswith("#")
         ]
         if not values:
-            raise UsageError(str(path), "it has no delay", _DELAYS_REMEDY)
+            raise UsageError(str(path), "it contains no delays", _DELAYS_REMEDY)
         values.sort()
         ranks = (round(per_cent / 100 * (len(values) - 1)) for per_cent in range(101))
         return cls(path, _digest(content), tuple(round(values[rank] * 1e6) for rank in ranks))

@@ -116,7 +116,8 @@ class Life:
             )
         if not self._expects_handshake and handshake:
             self.breaks(
-                rule, f"{len(handshake)} packets are recognised although there is no handshake"
+                rule,
+                f"{len(handshake)} packets are recognised as a handshake, which it does not have",
             )
         if rule is Rule.HANDSHAKE:
             self.findings.looked_at.add(rule)

@@ -146,7 +146,7 @@ class OpenVpn(OnUnderlay):
     def drop(self, path: Path) -> None:
         """Have the client close its connection, and hold before it opens another."""
         if self.choice.static_key:
-            raise NotPossible(self.id, "has no handshake that could be repeated", LEAVE_OUT)
+            raise NotPossible(self.id, "has no handshake to repeat", LEAVE_OUT)
         source = self.source_of(path)
         (process,) = self.processes[source.name]
         self._arrival.held(source, process)
@@ -164,7 +164,7 @@ class OpenVpn(OnUnderlay):
         """Wait until the client has renewed its keys: with the option reneg, in a few seconds."""
         if not self.choice.renegotiates:
             raise NotPossible(
-                self.id, "renews no keys with this configuration", f"add the option +{RENEG}"
+                self.id, "cannot renew its keys with this configuration", f"add the option +{RENEG}"
             )
         source = self.source_of(path)
         (process,) = self.processes[source.name]

@@ -95,7 +95,7 @@ class ManagedWireGuard(TunDevice):
                 f"{self.id} on node {source.name}",
                 f"it has no session with node {target.name}"
                 + "".join(log_tail(each) for each in self.processes[source.name][-1:]),
-                "there is no relay: without a way for UDP between the two there is no path",
+                "allow UDP between the two nodes: this VPN has no relay",
             )
         return DIRECT
 

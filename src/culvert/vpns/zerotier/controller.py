@@ -34,7 +34,7 @@ def create_network(
     if '"controller"' not in home.cli("/controller"):
         raise NotPossible(
             f"ZeroTier's controller on node {home.node.name}",
-            "this zerotier-one has none, as the vendor's packages from 1.16 on",
+            "this zerotier-one lacks it, as the vendor's packages do from 1.16 on",
             "install zerotier-one 1.14.2",
         )
     settings = {

@@ -145,8 +145,8 @@ def _require_default(host: SshHost, tc: str, device: str) -> None:
     if chosen:
         raise NotPossible(
             f"host {host.name}, queueing discipline of {device}",
-            f"somebody has set it to {chosen[0]}",
-            "it stays as it is: remove it on the host, or run without --allow-impairment",
+            f"Culvert does not change it: it is set to {chosen[0]}",
+            "remove it on the host, or run without --allow-impairment",
         )
 
 

@@ -21,7 +21,9 @@ def refuse_emulated(spec: LabSpec) -> None:
         )
     if spec.inner is IpVersion.V6:
         raise NotPossible(
-            "IPv6 inside VPNs", "whether new devices of hosts have IPv6 is their setting", _REMEDY
+            "IPv6 inside VPNs",
+            "IPv6 on new devices is a setting of each host, which Culvert does not change",
+            _REMEDY,
         )
     for node in spec.topology.nodes:
         if node.nat is not None or node.blocks_udp or node.filters:
@@ -32,7 +34,7 @@ def refuse_emulated(spec: LabSpec) -> None:
             )
     if spec.topology.of_role(Role.BEHIND):
         raise NotPossible(
-            "a host behind the gateway", "Culvert makes no networks between hosts", _REMEDY
+            "a host behind the gateway", "Culvert does not create networks between hosts", _REMEDY
         )
     if replace(spec.processors, aes=None) != AS_THEY_ARE:
         raise NotPossible(

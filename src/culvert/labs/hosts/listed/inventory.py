@@ -99,7 +99,7 @@ class Inventory:
             raise NotPossible(
                 f"inventory {self.path}",
                 f"{len(self.hosts)} hosts for {len(nodes)} nodes of the topology {topology.name}: "
-                f"there is no host for {names}" + (f" and {more} more" if more > 0 else ""),
+                f"none is left for {names}" + (f" and {more} more" if more > 0 else ""),
                 f"add hosts, or {_fewer(topology, found, lacking)}; a host without a group serves "
                 f"as any node, those in {', '.join(GROUPS)} as these only: {_DOCUMENTED}",
             )
@@ -147,7 +147,9 @@ def inventory_of(
     groups = _groups(listed)
     names = list(dict.fromkeys(_in_order(listed, "all")))
     if not names:
-        raise UsageError(f"inventory {path}", "it has no host", f"add hosts to it: {_DOCUMENTED}")
+        raise UsageError(
+            f"inventory {path}", "it contains no hosts", f"add hosts to it: {_DOCUMENTED}"
+        )
     hosts = tuple(
         _entry(path, name, variables.get(name, {}), groups.get(name, ()), sudo_password)
         for name in names
@@ -239,7 +241,7 @@ def _entry(
 ) -> HostEntry:
     if not name.isprintable():
         raise UsageError(
-            f"inventory {path}, host {name!r}", "its name cannot be printed", "give it another"
+            f"inventory {path}, host {name!r}", "its name has unprintable characters", "rename it"
         )
     given = {key: value for key, value in variables.items() if value is not None}
     if sudo_password is not None:  # typed in place of one that Ansible Vault encrypts

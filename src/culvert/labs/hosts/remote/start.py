@@ -137,7 +137,7 @@ def clean_stale(connection: SshConnection, contact: FirstContact, probe: str) ->
             by_hand = [*_host(contact, f"{directory}/{PROBE}", directory), "--clean"]
             raise LabError(
                 f"host {entry.name}, {directory}",
-                "what an earlier run left there was not removed: "
+                "files of an earlier run cannot be removed: "
                 + (printed[-1] if printed else f"the clean-up ended with {done.returncode}"),
                 f"look on the host, as root: {shlex.join(by_hand)}; "
                 "or remove what that run left, and the directory, by hand",
@@ -173,7 +173,7 @@ def _as_root(contact: FirstContact, name: str, password: str | None) -> tuple[li
         case Escalation.NONE:
             raise NotPossible(
                 f"host {name}",
-                "its user is not root and there is no sudo and no doas",
+                "its user is not root, and it has neither sudo nor doas",
                 "connect as root, or install sudo on the host",
             )
         case Escalation.TERMINAL:

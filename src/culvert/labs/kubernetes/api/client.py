@@ -168,7 +168,7 @@ class Api:
             except ValueError as error:  # a token with a line break; an answer of another shape
                 raise LabError(
                     what,
-                    f"the cluster at {self.server} and the client do not understand each other: "
+                    f"the cluster at {self.server} and the client disagree on the protocol: "
                     f"{_first_line(error)}",
                     "check the server and the user of the kubeconfig",
                 ) from error

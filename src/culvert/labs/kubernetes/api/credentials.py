@@ -73,7 +73,7 @@ class _Loader(KubeConfigLoader):  # type: ignore[misc]
 
     def _take(self, status: dict[str, Any], base: str) -> None:
         if not status.keys() & {"token", "clientCertificateData"}:
-            raise ValueError("it gives no credentials")
+            raise ValueError("it prints no credentials")
         if "token" in status:
             self.token = f"Bearer {status['token']}"
         for key, name in (("clientCertificateData", "cert_file"), ("clientKeyData", "key_file")):
@@ -94,6 +94,6 @@ def _refusal(why: str) -> UsageError:
 def _refuse_gcp() -> NoReturn:
     raise UsageError(
         "the kubeconfig's auth-provider gcp",
-        "it has no valid token, and Kubernetes 1.26 has removed what refreshes one",
+        "it has no valid token, and clients from 1.26 on cannot refresh it",
         "use the program gke-gcloud-auth-plugin (exec)",
     )

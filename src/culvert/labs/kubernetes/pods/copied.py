@@ -77,7 +77,7 @@ def _pod(api: Api, wish: Wish) -> Any:
     if pod is None or not state.running(pod):
         raise NotPossible(
             f"pod {wish.value}",
-            "there is none" if pod is None else f"it is {pod.status.phase}",
+            "it does not exist" if pod is None else f"it is {pod.status.phase}",
             "name a running pod: pod:NAMESPACE/NAME",
         )
     return pod

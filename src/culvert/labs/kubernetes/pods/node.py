@@ -218,7 +218,9 @@ class PodNode(Node):
         def lost(during: str) -> LabError:
             program.wait(ANSWER_S)
             why = bytes(program.stderr).decode(errors="replace").strip() or program.reason
-            return LabError(f"the probe on node {self.name}", f"{during}: {why}", "see the pod")
+            return LabError(
+                f"the probe on node {self.name}", f"{during}: {why}", "see `kubectl describe pod`"
+            )
 
         agent = Exchange(program.stdin, program.stdout, f"node {self.name}", lost)
         agent.begin()

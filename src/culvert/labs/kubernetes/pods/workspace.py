@@ -88,7 +88,7 @@ class Workspace:
             raise NotPossible(
                 "the lab kubernetes",
                 f"this user may not {', '.join(map(str, lacking))}",
-                "ask for these rights: `culvert kubernetes manifest` prints the roles, the least "
+                "get these permissions: `culvert kubernetes manifest` prints the roles, the least "
                 "for --namespace",
             )
 

@@ -83,7 +83,7 @@ class WireProgram:
                 "the wire (culvert-wire)",
                 f"it is stopped (process {stopped[0]}: SIGSTOP, or a tracer), so no link carries "
                 "packets",
-                "look for what stops processes here (a debugger, a job control, a supervisor), "
+                "find the program that stops processes (a debugger, a shell, a supervisor), "
                 "then repeat the trial",
             )
         return None
