@@ -27,6 +27,7 @@ def packet(payload: bytes, protocol: int = IPPROTO_UDP) -> OuterPacket:
     [
         ("fastd/salsa2012-umac", [64, 1448], [116, 1500]),
         ("vpncloud/aes128", [64, 1447], [117, 1500]),
+        ("easytier/direct", [64, 1420], [144, 1500]),
         ("ocserv/dtls", [64, 1434], [130, 1500]),
         # 20 + 8, blocks of 16 for 18 bytes more, at least one byte of padding, 4 of the digest
         ("tinc/aes-256-cbc", [64, 77, 78, 1440], [128, 128, 144, 1504]),
@@ -52,6 +53,16 @@ def test_packets_inside_a_stream_or_quic_have_no_fixed_length(vpn: str) -> None:
         ("fastd/salsa2012-umac", b"\xc8\x03\x00\x0c", b"\x00\x00\x00\x00\x00\x00\x00\x02"),
         ("vpncloud/aes128", b"\xff" + bytes(63), b"\x00" + bytes(63)),
         ("ocserv/dtls", b"\x16\xfe\xff\x00\x00", b"\x17\xfe\xfd\x00\x01"),
+        (
+            "easytier/direct",
+            b"\x07\0\0\0\x01\0\x08\0",
+            b"\x07\0\0\0\x03\0\x48\0" + bytes(8) + b"\x01",
+        ),
+        (
+            "easytier/direct",
+            b"\x07\0\0\0\x03\0\x48\0" + bytes(8) + b"\x02",
+            b"\x07\0\0\0\x03\0\x48\0" + bytes(8) + b"\x01",
+        ),
         ("yggdrasil/tls", b"\x16\x03\x01", b"\x17\x03\x03"),
         ("yggdrasil/tcp", b"meta\x00", b"\x42\x07"),
         ("yggdrasil/quic", b"\xc0\x00\x00\x00\x01", b"\x40\x17\x18"),
