@@ -13,9 +13,10 @@ import pytest
 
 from culvert import tools
 from culvert.errors import LabError
-from culvert.labs.namespace import cleanup, owner
+from culvert.labs.kubernetes.pods import lost
+from culvert.labs.namespace import cleanup
 from culvert.labs.namespace.cleanup import Leftover, LeftoverKind
-from culvert.labs.namespace.names import prepare_names
+from culvert.labs.namespace.places import prepare_names
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.node import NetnsNode
 from culvert.machine import cgroup
@@ -64,7 +65,7 @@ def test_an_exception_in_the_with_block(lab: LabFactory) -> None:
 
 
 @pytest.mark.parametrize(
-    "step", ["link.shaping.limit", "link.offloads.switch_off", "router.firewall.load"]
+    "step", ["link.veth.limit", "link.offloads.switch_off", "router.firewall.load"]
 )
 def test_an_error_while_opening(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
@@ -113,11 +114,11 @@ def test_on_a_node_no_run_is_taken_for_dead(lab: LabFactory) -> None:
 
 
 def test_a_process_of_the_same_number_is_another() -> None:
-    me = owner.this_process()
+    me = lost.this_process()
     assert me.alive()
-    assert owner.Owner.parse(str(me)) == me
-    assert not owner.Owner(me.pid, me.start_ticks + 1, me.boot).alive()
-    assert not owner.Owner(me.pid, me.start_ticks, "another-boot").alive()
+    assert lost.Owner.parse(str(me)) == me
+    assert not lost.Owner(me.pid, me.start_ticks + 1, me.boot).alive()
+    assert not lost.Owner(me.pid, me.start_ticks, "another-boot").alive()
 
 
 def _live(

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.errors import NotPossible, UsageError
-from culvert.labs.link.netem import connect as netem
-from culvert.labs.link.netem import words as netem_words
+from culvert.labs.link import netem
 from culvert.labs.netns.lab import NetnsLab
 from culvert.machine import features
 from culvert.topology.link import netem as netem_options
@@ -100,15 +99,15 @@ def test_netem_in_its_own_units() -> None:
     ],
 )
 def test_what_only_tc_can_say(one_way: OneWay, said: str) -> None:
-    assert netem_words.needs_tc(one_way)
+    assert netem.needs_tc(one_way)
     chosen = netem_options.options(one_way, None)
-    limit, packets, *rest = netem_words.words(one_way, chosen)
+    limit, packets, *rest = netem.words(one_way, chosen)
     assert (limit, int(packets)) == ("limit", chosen["limit"])
     assert " ".join(rest) == said
 
 
 def test_what_the_library_can_say_needs_no_tc() -> None:
-    assert not netem_words.needs_tc(OneWay(loss=0.1, jitter=Jitter(5, reorders=True)))
+    assert not netem.needs_tc(OneWay(loss=0.1, jitter=Jitter(5, reorders=True)))
 
 
 @given(st.integers(1_000, 10**10), st.integers(0, 10**9))

@@ -21,6 +21,7 @@ from culvert.machine.check import (
     FeatureGroup,
     FeatureStatus,
     degraded,
+    find,
     missing,
     present,
     unknown,
@@ -31,7 +32,6 @@ from culvert.machine.trials import commands
 from culvert.machine.trials.accounting import kernel_configuration
 from culvert.machine.trials.privileges import parse_effective
 from culvert.machine.trials.steadiness import cpu_quota
-from culvert.machine.verdict import find
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 

@@ -10,8 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroute2.netlink.exceptions import NetlinkError
 
-from culvert.machine.check import FeatureFinding, FeatureStatus, degraded, missing, present, unknown
-from culvert.machine.verdict import find, refused
+from culvert.machine.check import (
+    FeatureFinding,
+    FeatureStatus,
+    degraded,
+    find,
+    missing,
+    present,
+    refused,
+    unknown,
+)
 
 
 def raising(error: Exception) -> FeatureFinding:

@@ -9,7 +9,7 @@ import pytest
 
 from culvert.labs.process import Process
 from culvert.probe.results import Accounted
-from culvert.probe.results.interference import Episode, Meddling
+from culvert.probe.results.accounting import Episode, Meddling
 from culvert.proof.interference import MOST_NAMED, Stops, in_words, left_alone
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session

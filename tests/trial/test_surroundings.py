@@ -8,7 +8,7 @@ import pytest
 
 from culvert.journal.marks import Disturber, Mark, marks_of
 from culvert.probe.results import Accounted
-from culvert.probe.results.interference import Interference, Meddling
+from culvert.probe.results.accounting import Interference, Meddling
 from culvert.runid import new_run_id
 from culvert.trial.accounting import KERNEL, OTHERS, OWN, sees_the_machine
 from culvert.trial.check import Evidence

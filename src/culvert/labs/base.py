@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from ipaddress import IPv4Network
 from typing import Any, ClassVar, NamedTuple, Self
 
 from culvert.errors import CulvertError
-from culvert.labs.footprint import Footprint
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
@@ -20,6 +20,25 @@ from culvert.labs.witness import Witness
 from culvert.topology.graph import Path, Role
 from culvert.topology.plan import TUNNELS, Attachment, plan
 from culvert.topology.spec import LabSpec
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """``devices`` by node that will be created; IP ``protocols`` with the ``ports`` that are bound
+    on nodes (without ports for ESP and such); inner addresses come from ``networks``; ``tables`` of
+    routes and ``firewall_tables`` (nftables: names in the families ip and ip6) are its own."""
+
+    devices: Mapping[str, str]
+    ports: Mapping[int, frozenset[int]]
+    networks: tuple[IPv4Network, ...]
+    tables: frozenset[str] = frozenset()
+    firewall_tables: frozenset[str] = frozenset()
+
+    @property
+    def unused(self) -> bool:
+        """Whether nothing will be used."""
+        numbered = self.ports or self.networks or self.tables
+        return not (self.devices or numbered or self.firewall_tables)
 
 
 class Ends(NamedTuple):

@@ -11,18 +11,19 @@ from culvert import tools
 from culvert.errors import UsageError
 from culvert.machine import without_root
 from culvert.machine.check import (
+    AS_ROOT,
     Feature,
     FeatureCheck,
     FeatureFinding,
     FeatureGroup,
     FeatureStatus,
     Trial,
+    find,
     missing,
     present,
 )
 from culvert.machine.remedies import install, kernel
 from culvert.machine.trials import accounting, commands, privileges, sockets, steadiness, tun
-from culvert.machine.verdict import AS_ROOT, find
 
 _PRIVILEGES, _LAB, _VPN = FeatureGroup.PRIVILEGES, FeatureGroup.LAB, FeatureGroup.VPN
 _IMPAIRMENT, _MEASUREMENT = FeatureGroup.IMPAIRMENT, FeatureGroup.MEASUREMENT

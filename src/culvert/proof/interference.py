@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from culvert.labs.process import Process
 from culvert.probe.results import Accounted
-from culvert.probe.results.interference import (
+from culvert.probe.results.accounting import (
     Episode,
     Interference,
     Meddling,

@@ -28,21 +28,20 @@ from culvert.results import Status
 from culvert.run.claims import cells_of_claim, line_here
 from culvert.run.links import Underlays
 from culvert.run.outlook.expected import (
+    Remaining,
     Stopwatch,
     expectation,
     learned,
     verification_of,
     verifications,
 )
-from culvert.run.outlook.remaining import Remaining
 from culvert.run.output.progress import Progress, ProgressStep
 from culvert.run.output.tally import Tally, notes_on
 from culvert.run.pods import stage as pods
 from culvert.run.pods.cluster import Clusters
 from culvert.run.profile.pictures import Profiles
 from culvert.run.trials.attempt import Around
-from culvert.run.trials.builds import of_build
-from culvert.run.trials.execution import Earlier, Execution
+from culvert.run.trials.execution import Earlier, Execution, of_build
 from culvert.run.trials.finding import TrialFinding
 from culvert.run.trials.stage import LabFactory, Tunnels
 from culvert.study.catalogue import Catalogue

@@ -13,7 +13,7 @@ from culvert.journal.marks import Disturber, Mark
 from culvert.machine.cgroup import is_of_a_lab
 from culvert.metrics import EVERY_TRIAL
 from culvert.probe.results import Accounted
-from culvert.probe.results.interference import Meddling
+from culvert.probe.results.accounting import Meddling
 from culvert.results import Metric, measured
 from culvert.trial.accounting import OTHERS
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from culvert.errors import NotPossible
 from culvert.journal.journal import Journal
-from culvert.labs.footprint import Footprint
+from culvert.labs.base import Footprint
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.facts.survey import Survey
 from culvert.labs.hosts.fleet import Fleet

@@ -5,11 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from culvert.labs.namespace.owner import Owner
+from culvert.labs.kubernetes.pods.lost import Owner
 
 
 def ended_process() -> Owner:
     """As it described itself."""
-    ask = "from culvert.labs.namespace.owner import this_process; print(this_process())"
+    ask = "from culvert.labs.kubernetes.pods.lost import this_process; print(this_process())"
     done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
     return Owner.parse(done.stdout.strip())

@@ -13,9 +13,8 @@ import pytest
 
 from culvert.labs.kubernetes.embedded.cluster import EmbeddedCluster
 from culvert.labs.kubernetes.pods import lost, manifests, namespaces
-from culvert.labs.kubernetes.pods.lost import Controller, RunHere
+from culvert.labs.kubernetes.pods.lost import Controller, Owner, RunHere
 from culvert.labs.kubernetes.pods.workspace import Options, Workspace
-from culvert.labs.namespace.owner import Owner
 from culvert.waiting import wait_until
 from tests.labs.kubernetes.ended import ended_process
 

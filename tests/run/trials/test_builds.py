@@ -10,8 +10,7 @@ import pytest
 
 from culvert import tools
 from culvert.results import Status
-from culvert.run.trials.builds import of_build
-from culvert.run.trials.execution import Execution
+from culvert.run.trials.execution import Execution, of_build
 from culvert.run.trials.finding import TrialFinding
 from culvert.study.builds import BuildTable
 from culvert.study.study import Study

@@ -9,9 +9,8 @@ from ipaddress import IPv4Network
 from typing import Any
 
 from culvert.errors import CulvertError, LabError, NotPossible
-from culvert.labs.base import Lab
+from culvert.labs.base import Footprint, Lab
 from culvert.labs.cpu import aes
-from culvert.labs.footprint import Footprint
 from culvert.labs.hosts.facts import device as facts
 from culvert.labs.hosts.facts.cpus import own_cpus
 from culvert.labs.hosts.facts.survey import Survey

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from ipaddress import IPv4Interface, IPv6Interface
 from typing import Any
 
-from culvert.labs.link import offloads, shaping
-from culvert.labs.link.token_bucket import token_bucket
+from culvert.labs.link import offloads
+from culvert.labs.link.token_bucket import limit, token_bucket
 from culvert.labs.namespace import interfaces as links
 from culvert.labs.namespace import sysctls
 from culvert.labs.namespace.thread import NamespaceThread
@@ -66,7 +66,7 @@ def connect(left: CableEnd, right: CableEnd, spec: LinkSpec) -> None:
     if spec.rate_bps is not None:
         bucket = token_bucket(spec.rate_bps, spec.mtu)
         for end in (left, right):
-            shaping.limit(end.namespace, end.device, bucket)
+            limit(end.namespace, end.device, bucket)
 
 
 def configure(left: CableEnd, right: CableEnd, spec: LinkSpec) -> None:

@@ -14,7 +14,10 @@ anybody can set it.
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
+
+from culvert.labs.namespace import syscalls
 
 RUNS = Path("/run/culvert")
 NAMESPACES = Path("/run/netns")
@@ -34,3 +37,19 @@ def namespace_name(run_id: str, node: str) -> str:
 def namespace_path(run_id: str, node: str) -> Path:
     """The file on which the network namespace is mounted."""
     return NAMESPACES / namespace_name(run_id, node)
+
+
+def prepare_names() -> None:
+    """Make the directory a separate shared mount, unless it is one. Raises OSError."""
+    NAMESPACES.mkdir(mode=0o755, parents=True, exist_ok=True)
+    try:
+        _share()
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # not a mount point yet
+            raise
+        syscalls.mount(str(NAMESPACES), NAMESPACES, "none", syscalls.MS_BIND | syscalls.MS_REC)
+        _share()
+
+
+def _share() -> None:
+    syscalls.mount("", NAMESPACES, "none", syscalls.MS_SHARED | syscalls.MS_REC)

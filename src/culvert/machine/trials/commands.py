@@ -15,10 +15,10 @@ from culvert.machine.check import (
     degraded,
     missing,
     present,
+    refused,
     unknown,
 )
 from culvert.machine.remedies import install
-from culvert.machine.verdict import refused
 
 Command = tuple[str, ...]
 

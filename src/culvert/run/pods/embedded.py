@@ -36,7 +36,7 @@ from culvert.machine.trials.sockets import congestion_control
 from culvert.measurements.base import Measurement
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Accounted, parse
-from culvert.probe.results.interference import Meddling
+from culvert.probe.results.accounting import Meddling
 from culvert.proof.alive import survivors
 from culvert.proof.interference import Stops, left_alone_on
 from culvert.run.pods.cluster import Clusters, Under, quiet

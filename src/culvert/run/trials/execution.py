@@ -15,7 +15,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from culvert.errors import CulvertError, NotPossible
+from culvert import tools
+from culvert.errors import CulvertError, NotPossible, VpnError
 from culvert.journal.record import Part
 from culvert.measurements.base import Measurement
 from culvert.results import Metric, Status
@@ -23,6 +24,7 @@ from culvert.run.trials.attempt import Around, Attempt, Work
 from culvert.run.trials.finding import TrialFinding
 from culvert.run.trials.paths import labelled, require_room, together
 from culvert.run.trials.stage import Stage
+from culvert.study.builds import BuildTable
 from culvert.topology.graph import Path, Topology
 from culvert.topology.shapes import serving
 from culvert.topology.spec import LabSpec
@@ -171,3 +173,24 @@ class Execution:
                 finding.absorb(one.finding)
         finding.counts(outcome, [mark for attempt in self._attempts for mark in attempt.marks])
         return finding
+
+
+_COMMIT_DIGITS = 12
+
+
+def of_build(build: BuildTable, execution: Execution, vpn: str) -> TrialFinding:
+    """The trial with the build's programs; its version begins with the commit.
+
+    Failed if the VPN used none of them: it would measure what is installed.
+    """
+    with tools.preferring(build.directory) as preferred:
+        finding = execution.execute()
+    if not preferred.used and finding.status is Status.OK:
+        unused = VpnError(
+            vpn,
+            f"it runs no program from {build.directory}",
+            "give the directory that has the VPN's programs, under the names that it looks for",
+        )
+        return TrialFinding.of_error(unused)
+    finding.version = f"{build.commit[:_COMMIT_DIGITS]} {finding.version}".strip()
+    return finding

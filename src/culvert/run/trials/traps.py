@@ -7,8 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from culvert.errors import NotPossible
-from culvert.labs.base import Lab
-from culvert.labs.footprint import Footprint
+from culvert.labs.base import Footprint, Lab
 from culvert.labs.node import Node, Steerable
 from culvert.vpns.base import Vpn
 from culvert.vpns.outer import OuterFlow

@@ -21,7 +21,7 @@ USE_THE_WIRE = 'write kind = "wire" for the link'
 
 def options(one_way: OneWay, link_rate_bps: int | None) -> dict[str, Any]:
     """pyroute2's parameters: percentages, microseconds, packets. Others are
-    passed to the ``tc`` program (``culvert.labs.link.netem.words``).
+    passed to the ``tc`` program (``culvert.labs.link.netem``).
 
     Raises ImpairmentError for what netem cannot do.
     """

@@ -19,7 +19,7 @@ from ipaddress import IPv4Address
 from culvert.errors import LabError, NotPossible
 from culvert.labs import iproute
 from culvert.labs.hosts.host import SshHost
-from culvert.labs.link.netem import words as netem_words
+from culvert.labs.link import netem
 from culvert.labs.link.token_bucket import ETHERNET_HEADER_BYTES, token_bucket
 from culvert.topology.link.impairment import OneWay
 from culvert.topology.link.netem import options
@@ -74,7 +74,7 @@ class Towards:
         if self.emulated:
             chosen = options(self.requested, self.rate_bps)
             chosen.pop("rate", None)
-            words = netem_words.words(self.requested, chosen)
+            words = netem.words(self.requested, chosen)
             made.append(["qdisc", "add", *dev, "parent", f"{leaf}1", "netem", *words])
         match = ["u32", "match", "ip", "dst", f"{self.peer}/32", "flowid", of_class]
         made.append(["filter", "add", *dev, "parent", f"{HANDLE}:", "protocol", "ip", *match])

@@ -9,7 +9,7 @@ from ipaddress import IPv4Address, IPv4Network, ip_address
 
 from culvert.errors import LabError, NotPossible
 from culvert.labs import iproute
-from culvert.labs.footprint import Footprint
+from culvert.labs.base import Footprint
 from culvert.labs.hosts.facts.survey import Survey
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.passage import UNKNOWN, Passage
