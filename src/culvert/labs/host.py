@@ -91,7 +91,7 @@ class Host(ABC):
         argv: Sequence[str],
         *,
         timeout_s: float = 10.0,
-        env: Variables | None = None,
+        env: Mapping[str, str] | None = None,
         stdin: str | bytes | None = None,
         check: bool = True,
     ) -> Completed:

@@ -19,7 +19,7 @@ from typing import Any
 
 from culvert.labs import iproute
 from culvert.labs.capability import TUNNEL, Capability
-from culvert.labs.host import Host, Variables
+from culvert.labs.host import Host
 from culvert.labs.process import Process
 from culvert.topology.graph import Role
 from culvert.topology.ip import Interface
@@ -50,6 +50,7 @@ class Node(Host):
 
     @property
     def label(self) -> str:
+        """As errors name it."""
         return f"node {self.name}"
 
     @abstractmethod
@@ -58,7 +59,7 @@ class Node(Host):
         argv: Sequence[str],
         *,
         name: str,
-        env: Variables | None = None,
+        env: Mapping[str, str] | None = None,
         pipes: bool = False,
     ) -> Process:
         """Start a program on the node; raises NotPossible if the program is missing."""
@@ -68,7 +69,7 @@ class Node(Host):
         argv: Sequence[str],
         *,
         name: str,
-        env: Variables | None = None,
+        env: Mapping[str, str] | None = None,
         capabilities: AbstractSet[Capability] = TUNNEL,
     ) -> Process:
         """``spawn`` for a program of a VPN, which gets no more than ``capabilities`` where the lab

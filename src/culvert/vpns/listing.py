@@ -29,7 +29,6 @@ class Row:
 
     @property
     def ready(self) -> bool:
-        """True if it can run here."""
         return not self.missing
 
     def as_json(self) -> dict[str, Any]:

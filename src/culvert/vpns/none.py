@@ -76,7 +76,6 @@ class NoVpn(Vpn):
         return IpVersion.V4
 
     def inner(self, node: Node) -> IPv4Interface:
-        """The node's address on the underlay."""
         return node.underlay.address
 
     def traffic_address(self, node: Node) -> Address:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import LabError, NotPossible
-from culvert.labs.kubernetes.imported import import_archive
+from culvert.labs.kubernetes.image import import_archive
 
 
 def ctr(folder: Path, script: str) -> None:

@@ -11,7 +11,7 @@ from culvert.console import err, out, print_json
 from culvert.errors import CulvertError, NotPossible, UsageError
 from culvert.labs.kubernetes import image
 from culvert.labs.kubernetes.embedded.programs import build
-from culvert.labs.kubernetes.imported import import_archive
+from culvert.labs.kubernetes.image import import_archive
 from culvert.labs.kubernetes.kind import Kubernetes
 from culvert.labs.kubernetes.pods import printed
 from culvert.labs.kubernetes.registry import Reference, push

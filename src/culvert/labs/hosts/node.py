@@ -83,7 +83,6 @@ class SshNode(Node):
         env: Variables | None = None,
         capabilities: AbstractSet[Capability] = TUNNEL,
     ) -> Process:
-        """The same with no more than ``capabilities``."""
         program = self.require(argv[0], f"install {argv[0]} on it")
         probe = self.require("culvert-probe", "report it")
         limit = f"--capabilities={','.join(str(int(one)) for one in sorted(capabilities))}"

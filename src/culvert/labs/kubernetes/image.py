@@ -17,13 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from culvert import __version__
-from culvert.errors import NotPossible, UsageError
+from culvert.errors import LabError, NotPossible, UsageError
 from culvert.files.target import replacing
 from culvert.labs.probes import static_probe
+from culvert.labs.this_machine import ThisMachine
 
 PROBE_IMAGE = f"culvert.local/probe:{__version__}"
 PROBE_PATH = "/culvert-probe"
 NOBODY = 65534
+IMPORT_S = 120.0
+CONTAINERD_NAMESPACE = "k8s.io"
+"""The kubelet's."""
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 LAYER = "application/vnd.oci.image.layer.v1.tar"
 _CONFIG = "application/vnd.oci.image.config.v1+json"
@@ -148,6 +152,26 @@ def write(image: Image, path: Path) -> None:
             file.write(content)
     except OSError as error:
         raise UsageError(str(path), error.strerror or str(error), "name another file") from error
+
+
+def import_archive(path: Path) -> None:
+    """Import an archive into this machine's containerd, where the kubelet finds it. Raises
+    NotPossible without ctr, LabError if it fails."""
+    machine = ThisMachine()
+    if machine.find("ctr") is None:
+        raise NotPossible(
+            "the import of the image",
+            "ctr, the command of containerd, is missing",
+            "run it on a node of the cluster, or push the image: --push REGISTRY/NAME:TAG",
+        )
+    argv = ["ctr", "-n", CONTAINERD_NAMESPACE, "images", "import", str(path)]
+    done = machine.run(argv, timeout_s=IMPORT_S, check=False)
+    if done.returncode != 0:
+        raise LabError(
+            f"the import of {path}",
+            (done.stderr.strip() or done.stdout.strip())[-300:] or f"exit code {done.returncode}",
+            "run it as root on a node whose containerd runs",
+        )
 
 
 def _architecture() -> str:

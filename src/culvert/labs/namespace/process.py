@@ -76,7 +76,6 @@ class LocalProcess(Process):
         return next((path for name, path in now if path != self._groups.get(name, path)), None)
 
     def returncode(self) -> int | None:
-        """Exit code, negative for a signal, None while it runs."""
         with self._lock:
             if self._popen.returncode is not None:
                 return self._popen.returncode

@@ -118,7 +118,6 @@ class NetnsNode(Node, Enterable, Steerable):
         env: Variables | None = None,
         pipes: bool = False,
     ) -> Process:
-        """Start a program on the node; raises NotPossible if the program is missing."""
         return self.programs.spawn(argv, name=name, log=self._log(name), env=env, pipes=pipes)
 
     def daemon(
@@ -129,7 +128,6 @@ class NetnsNode(Node, Enterable, Steerable):
         env: Variables | None = None,
         capabilities: AbstractSet[Capability] = TUNNEL,
     ) -> Process:
-        """The same with no more than ``capabilities``."""
         return self.programs.spawn(
             argv, name=name, log=self._log(name), env=env, capabilities=capabilities
         )
@@ -152,7 +150,6 @@ class NetnsNode(Node, Enterable, Steerable):
     # -- files -------------------------------------------------------------------------------------
 
     def write(self, path: str, text: str | bytes, *, secret: bool = False) -> Path:
-        """Write a file below ``directory`` (mode 0600 if secret, else 0644); return its path."""
         target = (self.directory / path).resolve()
         if not target.is_relative_to(self.directory):
             raise UsageError(path, f"is not below {self.directory}", "use a relative path")
@@ -180,7 +177,6 @@ class NetnsNode(Node, Enterable, Steerable):
         return self.file(path).exists()
 
     def remove(self, path: str) -> None:
-        """Remove a file in the node's view; no error if there is none."""
         self.file(path).unlink(missing_ok=True)
 
     def has(self, feature: str) -> bool:
@@ -222,7 +218,6 @@ class NetnsNode(Node, Enterable, Steerable):
     # -- network -----------------------------------------------------------------------------------
 
     def link(self, device: str) -> LinkState | None:
-        """The interface, or None if the node has none of that name."""
         return links.read(self.namespace, device)
 
     def addresses(self) -> Sequence[tuple[str, Interface]]:
@@ -233,15 +228,12 @@ class NetnsNode(Node, Enterable, Steerable):
         links.add_address(self.namespace, device, address)
 
     def set_link(self, device: str, *, up: bool | None = None, mtu: int | None = None) -> None:
-        """Bring an interface up or down, set its MTU."""
         links.change(self.namespace, device, up=up, mtu=mtu)
 
     def add_link(self, device: str, kind: str, **attributes: object) -> None:
-        """Create an interface; ``attributes`` have pyroute2's names (vxlan_id, vxlan_group ...)."""
         links.add(self.namespace, device, kind, attributes)
 
     def del_link(self, device: str) -> None:
-        """Remove an interface; no error if there is none."""
         links.remove(self.namespace, device)
 
     def add_route(
@@ -251,7 +243,6 @@ class NetnsNode(Node, Enterable, Steerable):
         device: str | None = None,
         gateway: IPv4Address | None = None,
     ) -> None:
-        """Add a route to the main table."""
         links.add_route(self.namespace, destination, device=device, gateway=gateway)
 
     def inside(self, work: Callable[[], T]) -> T:

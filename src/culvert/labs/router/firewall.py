@@ -11,7 +11,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from culvert import tools
 from culvert.errors import LabError, NotPossible
 from culvert.labs.node import Node
 from culvert.topology import nat
@@ -20,6 +19,10 @@ from culvert.topology.spec import Allowed
 TABLE = "culvert"
 BLOCKED_UDP = "blocked_udp"
 DROPPED = "dropped"
+_MODULES = (
+    "the kernel needs nf_tables, nf_conntrack and, for NAT, nf_nat: "
+    "modprobe nf_tables nft_ct nft_nat"
+)
 
 
 @dataclass(frozen=True)
@@ -81,17 +84,15 @@ def load(router: Node, wanted: Rules) -> None:
     apply(router, ruleset(wanted))
 
 
-def apply(router: Node, rules: str) -> None:
+def apply(
+    node: Node, rules: str, *, what: str = "the router's firewall", remedy: str = _MODULES
+) -> None:
     """Apply commands in nft's language in one transaction; raises NotPossible as ``load`` does."""
-    nft = tools.require("nft", "apt-get install nftables")
-    done = router.run([str(nft), "-f", "-"], stdin=rules, check=False)
+    nft = node.require("nft", "apt-get install nftables")
+    done = node.run([nft, "-f", "-"], stdin=rules, check=False)
     if done.returncode != 0:
-        raise NotPossible(
-            "the router's firewall",
-            (done.stderr.strip().splitlines() or ["nft printed no error"])[0],
-            "the kernel needs nf_tables, nf_conntrack and, for NAT, nf_nat: "
-            "modprobe nf_tables nft_ct nft_nat",
-        )
+        why = (done.stderr.strip().splitlines() or ["nft printed no error"])[0]
+        raise NotPossible(what, why, remedy)
 
 
 def obstacles(router: Node) -> list[str]:

@@ -140,7 +140,6 @@ class Screen(Progress):
         self._live.update(Group(*self._drawn, Text(text, style="dim")), refresh=True)
 
     def end(self, step: ProgressStep, record: TrialRecord, headline: Metric | None) -> None:
-        """Keep the figure for the next drawing."""
         self._counts[record.status] += 1
         if headline is not None:
             column = measurement_label(self._labels, step.trial)

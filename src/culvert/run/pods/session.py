@@ -83,7 +83,6 @@ class ClusterNetwork(NoVpn):
 
     @property
     def id(self) -> str:
-        """That of the VPN under the cluster."""
         return self._under.id
 
     @property

@@ -65,12 +65,10 @@ class Story:
         self.tell(self.step)
 
     def tell(self, line: str) -> None:
-        """A line of what happens now."""
         if self._tell is not None:
             self._tell(f"{'  ' * self._depth}{self.masked(line)}")
 
     def masked(self, text: str) -> str:
-        """The text without secrets."""
         for token in self.secrets():
             text = text.replace(token, _MASK)
         return text

@@ -84,7 +84,6 @@ class OpenVpn(OnUnderlay):
         kill_switch.load(self, self.sources, self.device, [own])
 
     def listen(self, target: Node) -> None:
-        """Start its processes."""
         if self.choice.static_key:
             self._arrival.listens(target, self._start(target))
             return

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from culvert.errors import NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.node import Node
+from culvert.labs.router import firewall
 from culvert.vpns.base import Vpn
 
 OPTION = "killswitch"
@@ -51,10 +51,5 @@ def _rules(device: str, own: Sequence[str]) -> str:
 
 
 def _apply(vpn: str, client: Node, rules: str) -> None:
-    program = client.require("nft", "apt-get install nftables")
-    done = client.run([program, "-f", "-"], stdin=rules, check=False)
-    if done.returncode:
-        why = (done.stderr.strip().splitlines() or ["nft printed no error"])[0]
-        raise NotPossible(
-            f"{vpn}: +{OPTION}", why, "the kernel needs nf_tables: modprobe nf_tables nft_reject"
-        )
+    remedy = "the kernel needs nf_tables: modprobe nf_tables nft_reject"
+    firewall.apply(client, rules, what=f"{vpn}: +{OPTION}", remedy=remedy)

@@ -81,7 +81,6 @@ class ControlSocket(Control):
 
     @property
     def path(self) -> str:
-        """Path of the socket on the node."""
         return f"/run/wireguard/{self.device}.sock"
 
     def configure(self, node: Node, pairs: Sequence[Pair]) -> None:

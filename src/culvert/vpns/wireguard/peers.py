@@ -82,7 +82,6 @@ class Peers(TunDevice, TunnelVpn):
         return [self.lab.nodes[name] for name in dict.fromkeys(path.target for path in self.paths)]
 
     def peers(self, node: Node) -> tuple[Node, ...]:
-        """The nodes at the other ends of a node's tunnels."""
         ends = [path for path in self.paths if node.name in (path.source, path.target)]
         names = [path.target if path.source == node.name else path.source for path in ends]
         return tuple(self.lab.nodes[name] for name in dict.fromkeys(names))

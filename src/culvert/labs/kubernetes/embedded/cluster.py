@@ -84,7 +84,6 @@ class EmbeddedCluster:
 
     @property
     def nodes(self) -> tuple[ClusterNode, ...]:
-        """All nodes, the control plane's among them."""
         return tuple(self._nodes.values())
 
     def node(self, name: str) -> ClusterNode:

@@ -52,7 +52,6 @@ class ControlPlane:
         node.spawn("kube-apiserver", settings.api_server(address, self._files))
 
     def start_controllers(self) -> None:
-        """Start the controller manager and the scheduler."""
         users = ("kube-controller-manager", "kube-scheduler")
         manager, scheduler = (
             self.node.secret(f"{user}.kubeconfig", self.authority.kubeconfig_of(f"system:{user}"))
@@ -68,7 +67,6 @@ class ControlPlane:
         self.node.run([*apply, str(definitions)], timeout_s=APPLY_S)
 
     def api(self) -> Api:
-        """The API as the administrator sees it."""
         return Api.within(self.kubeconfig, self._enter)
 
     def api_as(self, user: str) -> Api:

@@ -91,7 +91,6 @@ class ClusterNode:
         return str(self.write(f"pki/{name}", content, secret=True))
 
     def spawn(self, name: str, argv: Sequence[str], env: Variables | None = None) -> Process:
-        """Start a program in the node's namespaces."""
         process = self.at.spawn(
             [*self._enter(), *argv], name=name, env={"PATH": PATH, **(env or {})}
         )

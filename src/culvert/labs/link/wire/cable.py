@@ -77,7 +77,6 @@ class Wire:
 
     @property
     def ends(self) -> tuple[veth.CableEnd, veth.CableEnd]:
-        """Its end a and its end b."""
         return self._left, self._right
 
     def record(
@@ -196,7 +195,6 @@ class WireEnd(Witness):
         self._wire.forget(name)
 
     def handed(self) -> Handed:
-        """Packets and bytes that the node has handed over until now."""
         statistics = self._wire.statistics()
         counts = statistics.a_to_b if self._is_left else statistics.b_to_a
         return Handed(counts.received_packets, counts.received_bytes)
