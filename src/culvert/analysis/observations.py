@@ -21,6 +21,11 @@ def bare(vpn: str) -> bool:
     return vpn == BASELINE or vpn.startswith(f"{BASELINE}/")
 
 
+def family_of(vpn: str) -> str:
+    """The VPN without its variant and options."""
+    return vpn.split("/", 1)[0].split("+", 1)[0]
+
+
 CONTEXT = ("condition", "measurement", "parameters")
 """The key of a cell without its VPN; a cell and its baseline have the same."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from culvert.analysis.observations import family_of
 from culvert.features.criteria import PARTS, Criterion
 from culvert.features.known import UNKNOWN, Answer, Cell, Known, Standing
 from culvert.features.record import Record
@@ -47,7 +48,7 @@ def framework(
 
 
 def _row(name: str, known: Known | None, driven: Driven, records: Sequence[Record]) -> Row:
-    own = [one for one in records if _family(one.vpn) == name]
+    own = [one for one in records if family_of(one.vpn) == name]
     cells: dict[Criterion, Cell] = {
         criterion: _cell(criterion, known, driven, own)
         for criterion in Criterion
@@ -107,7 +108,3 @@ def derived(parts: Mapping[Criterion, Cell]) -> Cell | None:
         Answer.NO if noes else Answer.YES,
         f"follows from {', '.join(deciding)}",
     )
-
-
-def _family(vpn: str) -> str:
-    return vpn.split("/", 1)[0].split("+", 1)[0]

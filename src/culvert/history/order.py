@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import polars as pl
-
-_NUMBER = re.compile(r"(\d+)")
 
 
 class Order(StrEnum):
@@ -22,15 +19,11 @@ class Order(StrEnum):
         """The points of one series, which are in the order of time, in this order."""
         import polars as pl  # noqa: PLC0415 - --help needs the names alone
 
+        from culvert.journal.readers.reading import natural  # noqa: PLC0415 - as above
+
         if self is Order.TIME:
             return points
         versions = points["version"].unique().to_list()
-        ranks = {one: rank for rank, one in enumerate(sorted(versions, key=_natural))}
+        ranks = {one: rank for rank, one in enumerate(sorted(versions, key=natural))}
         by_version = pl.col("version").replace_strict(ranks, return_dtype=pl.Int64)
         return points.sort(by_version, maintain_order=True)
-
-
-def _natural(version: str) -> list[tuple[int, str]]:
-    """1.9 is before 1.10."""
-    parts = _NUMBER.split(version)
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]

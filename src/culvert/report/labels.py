@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -12,9 +13,6 @@ from culvert.results import Parameters
 
 if TYPE_CHECKING:
     import polars as pl
-import re
-
-_ALWAYS = {"udp": ("packet_size",)}
 
 
 class Labels:
@@ -83,7 +81,7 @@ def slug(text: str) -> str:
 
 
 def _differing(measurement: str, found: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    always = _ALWAYS.get(measurement, ())
+    always = [name for name, label in parameter_labels(measurement).items() if label.always]
     keys = sorted({key for values in found for key in values})
     differing = [key for key in keys if len({json.dumps(v.get(key)) for v in found}) > 1]
     return tuple(dict.fromkeys([*always, *differing]))

@@ -9,6 +9,8 @@ from __future__ import annotations
 import colorsys
 from collections.abc import Sequence
 
+from culvert.analysis.observations import family_of
+
 BASELINE = "#8b929c"
 
 FAMILIES = {
@@ -57,22 +59,18 @@ MODES = {
 def colours(vpns: Sequence[str]) -> dict[str, str]:
     """A colour for each VPN: the family's hue; further variants of a family darker or lighter."""
     result: dict[str, str] = {}
-    taken = {FAMILIES[family] for family in map(_family, vpns) if family in FAMILIES}
+    taken = {FAMILIES[name] for name in map(family_of, vpns) if name in FAMILIES}
     free = tuple(colour for colour in SPARE if colour not in taken) or SPARE
     spare = iter(free * (1 + len(vpns)))
     hues: dict[str, str] = {"none": BASELINE}
     seen: dict[str, int] = {}
     for vpn in sorted(vpns):
-        family = _family(vpn)
-        if family not in hues:
-            hues[family] = FAMILIES.get(family) or next(spare)
-        result[vpn] = _shade(hues[family], seen.get(family, 0))
-        seen[family] = seen.get(family, 0) + 1
+        name = family_of(vpn)
+        if name not in hues:
+            hues[name] = FAMILIES.get(name) or next(spare)
+        result[vpn] = _shade(hues[name], seen.get(name, 0))
+        seen[name] = seen.get(name, 0) + 1
     return result
-
-
-def _family(vpn: str) -> str:
-    return vpn.split("/", maxsplit=1)[0].split("+", maxsplit=1)[0]
 
 
 def shapes(vpns: Sequence[str]) -> dict[str, str]:

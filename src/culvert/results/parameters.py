@@ -62,6 +62,8 @@ class Label:
     text: str
     words: Mapping[object, str] = field(default_factory=dict)
     unit: str = ""
+    always: bool = False
+    """Shown also where all cells of a study have one value."""
 
     def of(self, value: object) -> str:
         if not isinstance(value, list | dict) and value in self.words:

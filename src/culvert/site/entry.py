@@ -10,6 +10,7 @@ import polars as pl
 
 from culvert.analysis.declared import compared_metrics
 from culvert.analysis.headline import Headline
+from culvert.analysis.observations import family_of
 from culvert.errors import CulvertError
 from culvert.files.folder import run_folder
 from culvert.history.machine import machine_of
@@ -58,7 +59,7 @@ class Line:
     @property
     def family(self) -> str:
         """The VPN without variant and options."""
-        return self.vpn.split("/", 1)[0].split("+", 1)[0]
+        return family_of(self.vpn)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from itertools import groupby
 from typing import Any
 
+from culvert.analysis.observations import family_of
 from culvert.features.framework import framework
 from culvert.features.known import known
 from culvert.history.document import of_series
@@ -101,7 +102,7 @@ def pages(site: Site) -> Iterator[tuple[str, bytes]]:
                 if any(card.vpn == line.vpn for _, line in own)
             ],
             "versions": _versions(site, family),
-            "figures": list(trends([one for one in site.series if _family(one.vpn) == family])),
+            "figures": list(trends([one for one in site.series if family_of(one.vpn) == family])),
             "features": list(rows[family].cells.items()) if family in rows else [],
             "badges": [(name, text) for name, text, line, _ in badges if line.family == family],
         }
@@ -120,10 +121,6 @@ def pages(site: Site) -> Iterator[tuple[str, bytes]]:
 
 def _study(one: Entry) -> str:
     return one.study
-
-
-def _family(vpn: str) -> str:
-    return vpn.split("/", 1)[0].split("+", 1)[0]
 
 
 def _columns(lines: _Lines) -> list[str]:

@@ -7,7 +7,7 @@ from functools import partial
 
 from rich.console import Group, RenderableType
 
-from culvert.analysis.observations import BASELINE
+from culvert.analysis.observations import BASELINE, family_of
 from culvert.console import err
 from culvert.errors import NotPossible, UsageError
 from culvert.features.framework import Driven, Row, framework
@@ -28,7 +28,7 @@ def rows(names: Sequence[str]) -> list[Row]:
     if not names:
         return every
     by_name = {row.name: row for row in every}
-    families = dict.fromkeys(name.split("/", 1)[0].split("+", 1)[0] for name in names)
+    families = dict.fromkeys(map(family_of, names))
     for family in families:
         if family not in by_name:
             raise UsageError(f"VPN '{family}'", "is unknown", near(family, by_name))
@@ -39,7 +39,7 @@ def driven() -> list[Driven]:
     """Every driver except the baseline, with the versions that are installed here."""
     versions: dict[str, dict[str, str]] = {}
     for row in listing.list_vpns(ThisMachine()):
-        name = row.vpn.split("/", 1)[0].split("+", 1)[0]
+        name = family_of(row.vpn)
         if name == BASELINE:
             continue
         found = versions.setdefault(name, {})

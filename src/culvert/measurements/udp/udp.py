@@ -7,6 +7,7 @@ the packets lost in the receiver's socket, a queue, an interface, the tunnel or 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
@@ -43,7 +44,7 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 class UdpParameters(BaseParameters):
     """Parameters of streams of packets; patterns of sizes are in packet_sizes.py."""
 
-    packet_size: Annotated[Sizes, SIZES] = MAX
+    packet_size: Annotated[Sizes, replace(SIZES, always=True)] = MAX
     """Bytes of the inner IP packet; ``max`` for the largest that is not fragmented; or a pattern of
     sizes."""
     rate: Annotated[AskedRate | None, RATE] = None
