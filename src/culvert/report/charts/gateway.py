@@ -13,11 +13,10 @@ import polars as pl
 from culvert.analysis.gateway import CLIENTS, KIND, by_clients
 from culvert.analysis.observations import pick
 from culvert.report.charts.common import Records, layered, source, vpn_colour
-from culvert.report.charts.over import HEIGHT_PX, Over, in_words, law_layers, laws, panel
+from culvert.report.charts.over import HEIGHT_PX, Over, goodput_over, panel
 from culvert.report.labels import cells_of, everything, slug
 from culvert.report.model import Data, Figure, FigureTable, Panel
 from culvert.report.numbers import scale_for
-from culvert.statistics.scalability import REACH
 
 STORM = "session_storm"
 OVER_CLIENTS = Over(CLIENTS, "clients")
@@ -58,18 +57,8 @@ def _figure(data: Data, condition: str, here: pl.DataFrame, *, alone: bool) -> F
     observed = by_clients(data.observed).filter(condition=condition, load=load)
     goodput = pick(here, "goodput_bps")
     counts = sorted(set(goodput[CLIENTS].to_list()))
-    scale = scale_for("bit/s", goodput["median"].to_list())
-    found = laws(data, pick(observed, "goodput_bps"), OVER_CLIENTS)
-    panels = [
-        panel(
-            data,
-            goodput,
-            scale,
-            ("Goodput of all clients together", f"{scale.name}, more is better"),
-            OVER_CLIENTS,
-            law_layers(data, found, goodput, scale, OVER_CLIENTS),
-        )
-    ]
+    shown, fitted = goodput_over(data, goodput, pick(observed, "goodput_bps"), OVER_CLIENTS)
+    panels = [shown]
     for line in OTHERS:
         rows = pick(here, line.metric)
         if not rows.is_empty():
@@ -79,21 +68,12 @@ def _figure(data: Data, condition: str, here: pl.DataFrame, *, alone: bool) -> F
     panels += _shares(data, here, goodput)
     words = everything(KIND, load)
     name = "Many clients of one gateway" if alone else f"Many clients of one gateway, {words}"
-    fitted = "; ".join(f"{vpn}: {in_words(law)}" for vpn, law in found.items())
     return Figure(
         name=slug(f"{KIND} {condition} {name}"),
         title=f"{name}: over the number of clients",
         caption=(
-            "Marks are medians of the trials, vertical lines 95 % intervals. "
-            + (
-                "Dashed: the Universal Scalability Law with its 95 % interval, up to "
-                f"{REACH:g} times the largest measured number; a vertical line is its knee. "
-                f"{fitted}. "
-                if found
-                else "The scalability law is fitted to four numbers of clients with three trials "
-                "each, or more. "
-            )
-            + "Shares: the goodput of single clients as a part of an equal share: the box has the "
+            f"Marks are medians of the trials, vertical lines 95 % intervals. {fitted} "
+            "Shares: the goodput of single clients as a part of an equal share: the box has the "
             f"middle half of the clients, the line all. Parameters: {words}."
         ),
         alt_text=f"Goodput, delay, CPU and clients' shares for {', '.join(map(str, counts))} "

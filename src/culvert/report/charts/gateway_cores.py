@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from culvert.analysis.gateway import CORES, KIND, by_cores, cores_of
 from culvert.analysis.observations import pick
-from culvert.report.charts.over import Over, in_words, law_layers, laws, panel
+from culvert.report.charts.over import Over, goodput_over
 from culvert.report.labels import everything, slug
 from culvert.report.model import Data, Figure, FigureTable
 from culvert.report.numbers import scale_for
-from culvert.statistics.scalability import REACH
 
 OVER_CORES = Over(CORES, "cores of the gateway")
 GOODPUT = "goodput_bps"
@@ -38,35 +37,18 @@ def _figure(data: Data, group: dict[str, int], parameters: str) -> Figure:
     rows = pick(by_cores(data.summary, group), GOODPUT).filter(parameters=parameters)
     observed = pick(by_cores(data.observed, group), GOODPUT).filter(parameters=parameters)
     scale = scale_for("bit/s", rows["median"].to_list())
-    found = laws(data, observed, OVER_CORES)
+    shown, fitted = goodput_over(data, rows, observed, OVER_CORES)
     words = everything(KIND, parameters)
-    fitted = "; ".join(f"{vpn}: {in_words(law)}" for vpn, law in found.items())
     name = f"Many clients of one gateway, {words}"
     return Figure(
         name=slug(f"{KIND} cores {words}"),
         title=f"{name}: over the gateway's cores",
         caption=(
             "Conditions that differ in the gateway's cores alone; the generators have the others. "
-            "Marks are medians of the trials, vertical lines 95 % intervals. "
-            + (
-                "Dashed: the Universal Scalability Law with its 95 % interval, up to "
-                f"{REACH:g} times the most measured cores. {fitted}."
-                if found
-                else "The scalability law is fitted to four numbers of cores with three trials "
-                "each, or more."
-            )
+            f"Marks are medians of the trials, vertical lines 95 % intervals. {fitted}"
         ),
         alt_text=f"Goodput for {', '.join(map(str, sorted(group.values())))} cores.",
-        panels=(
-            panel(
-                data,
-                rows,
-                scale,
-                ("Goodput of all clients together", f"{scale.name}, more is better"),
-                OVER_CORES,
-                law_layers(data, found, rows, scale, OVER_CORES),
-            ),
-        ),
+        panels=(shown,),
         table=FigureTable(
             ("VPN", "cores", "goodput, median [95 %]", "trials"),
             "lrrr",

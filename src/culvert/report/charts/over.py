@@ -12,8 +12,8 @@ import polars as pl
 
 from culvert.report.charts.common import Records, layered, source, vpn_colour, vpn_shape
 from culvert.report.model import Data, Panel
-from culvert.report.numbers import Scale
-from culvert.statistics.scalability import REACH, Estimate, Scalability, fit_scalability
+from culvert.report.numbers import Scale, scale_for
+from culvert.statistics.scalability import REACH, Scalability, fit_scalability
 
 HEIGHT_PX = 260
 POINTS = 40
@@ -36,7 +36,27 @@ class Over:
         )
 
 
-def laws(data: Data, trials: pl.DataFrame, over: Over) -> Mapping[str, Scalability]:
+def goodput_over(
+    data: Data, rows: pl.DataFrame, trials: pl.DataFrame, over: Over
+) -> tuple[Panel, str]:
+    """Goodput with the fitted laws, and what the caption says of them; of ``pick``'s rows."""
+    scale = scale_for("bit/s", rows["median"].to_list())
+    found = _laws(data, trials, over)
+    titles = "Goodput of all clients together", f"{scale.name}, more is better"
+    shown = panel(data, rows, scale, titles, over, _law_layers(data, found, rows, scale, over))
+    if not found:
+        return shown, (
+            f"The scalability law is fitted to four numbers of {over.column} with three trials "
+            "each, or more."
+        )
+    fitted = "; ".join(f"{vpn}: {_in_words(law)}" for vpn, law in found.items())
+    return shown, (
+        f"Dashed: the Universal Scalability Law with its 95 % interval, up to {REACH:g} times the "
+        f"largest measured number; a vertical line is its knee. {fitted}."
+    )
+
+
+def _laws(data: Data, trials: pl.DataFrame, over: Over) -> Mapping[str, Scalability]:
     """The fitted law of each VPN with enough trials."""
     found = {}
     for vpn in data.vpns:
@@ -50,11 +70,13 @@ def laws(data: Data, trials: pl.DataFrame, over: Over) -> Mapping[str, Scalabili
     return found
 
 
-def in_words(law: Scalability) -> str:
+def _in_words(law: Scalability) -> str:
     """Its parameters and its knee, with intervals."""
     knee = law.knee
     top = f"{knee.value:.0f}" if np.isfinite(knee.value) else "none"
-    ends = " to ".join("none" if not np.isfinite(one) else f"{one:.0f}" for one in _ends(knee))
+    ends = " to ".join(
+        "none" if not np.isfinite(one) else f"{one:.0f}" for one in (knee.low, knee.high)
+    )
     return (
         f"contention {law.contention.value:.3g} [{law.contention.low:.3g}, "
         f"{law.contention.high:.3g}], coherency {law.coherency.value:.2g} "
@@ -62,11 +84,7 @@ def in_words(law: Scalability) -> str:
     )
 
 
-def _ends(estimate: Estimate) -> tuple[float, float]:
-    return estimate.low, estimate.high
-
-
-def law_layers(
+def _law_layers(
     data: Data, found: Mapping[str, Scalability], rows: pl.DataFrame, scale: Scale, over: Over
 ) -> list[alt.Chart]:
     """The laws' curves with their intervals, and their knees, for the panel of ``rows``."""
