@@ -235,6 +235,8 @@ def test_the_gateway_alone_is_accounted_and_every_client_proved() -> None:
     assert value(finding, "connected_clients") == 4
     assert value(finding, "gateway_memory_bytes") > 1 << 20
     assert value(finding, "gateway_sockets") > 0
+    assert value(finding, "clients_cpu_s") > 0
+    assert 0 < value(finding, "generators_cpu_share") <= 1
     names = [check.name for check in finding.evidence.checks]
     assert "every client's canary" in names
     assert "bytes reconcile on each client's link" in names

@@ -37,7 +37,7 @@ from culvert.measurements.gateway.figures import (
     rtt_metrics,
 )
 from culvert.measurements.gateway.star import star_of
-from culvert.measurements.gateway.use import ClientsUse, sockets
+from culvert.measurements.gateway.use import clients_metrics, sockets
 from culvert.measurements.mtu.max_size import find_max_size
 from culvert.measurements.parameters import RATE, SIZES, Congestion, Duration
 from culvert.measurements.streams.packet import SMALLEST, UDP_HEADERS, marked_run
@@ -180,7 +180,6 @@ class GatewayLoad(Measurement[GatewayLoadParameters]):
             canary = proof.every_canary(session, seats, all_up(session), quiet)
             run = CrowdRun(session, seats, talks, load, inside(session), quiet)
             smallest = min(load.sizes, default=SMALLEST)
-            clients = ClientsUse(session)
             echo = _echo(session, load)
             beside = proof.Beside(session, SAMPLE_ONE_IN, marked_run(smallest))
             with session.watch(
@@ -191,7 +190,6 @@ class GatewayLoad(Measurement[GatewayLoadParameters]):
                 trial = run.finish()
                 reflected = echo.close().packets
             seen = beside.end()
-            used = clients.end()
             ceiling = near_link(session, seats, talks, load, trial, quiet)
         echoes = echo_traffic(rtt.sent, reflected, rtt.received, PROBE_BYTES)
         losses = locate_losses(session, watched, trial)
@@ -201,7 +199,7 @@ class GatewayLoad(Measurement[GatewayLoadParameters]):
                 *found,
                 *rtt_metrics(rtt),
                 *losses.metrics(),
-                *used,
+                *clients_metrics(session, watched.accounted[session.source.name]),
                 Metric("gateway_sockets", "sockets", gateway_sockets),
                 *ceiling.metrics(),
             ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from culvert.probe.results import Accounted, parse
+from culvert.probe.results import Accounted
 from culvert.results import Metric
 from culvert.topology.graph import Role
 from culvert.trial.accounting import EVERYBODY
@@ -46,35 +46,23 @@ def gateway_metrics(
     return found
 
 
-class ClientsUse:
-    """The CPU time of the clients' processes, where one kernel has them all."""
-
-    def __init__(self, session: Session) -> None:
-        vpn, lab = session.vpn, session.lab
-        self._task = None
-        if not lab.shared_processes:
-            return
-        pids = [
-            {"pid": process.pid, "label": "client"}
-            for node in lab.of_role(Role.CLIENT)
-            for process in vpn.processes[node.name]
-        ]
-        self._task = session.a.begin("accounting", pids=pids)
-        self._task.ready()
-        self._session = session
-
-    def end(self) -> list[Metric]:
-        """Of the clients, and the share of all CPU time that the probe of the clients used."""
-        if self._task is None:
-            return []
-        used = parse(Accounted, self._task.stop())
-        clients_s = sum(one.run_ns or 0 for one in used.processes) / 1e9
-        probe_s = used.probe.run_ns / 1e9 if used.probe else 0.0
-        busy_s = busy_of([used]).seconds
-        found = [Metric("clients_cpu_s", "s", clients_s)]
-        if busy_s > 0:
-            found.append(Metric("generators_cpu_share", "1", min(probe_s / busy_s, 1.0)))
-        return found
+def clients_metrics(session: Session, used: Accounted) -> list[Metric]:
+    """The CPU time of the clients' processes, and the share of all CPU time that the probe of the
+    clients used; nothing unless one kernel has them all. ``used`` is accounted at the source, with
+    all processes of its kernel."""
+    vpn, lab = session.vpn, session.lab
+    if not lab.shared_processes:
+        return []
+    clients = {
+        process.pid for node in lab.of_role(Role.CLIENT) for process in vpn.processes[node.name]
+    }
+    everybody = [one for one in used.processes if one.label in EVERYBODY and one.pid in clients]
+    probe_s = used.probe.run_ns / 1e9 if used.probe else 0.0
+    busy_s = busy_of([used]).seconds
+    found = [Metric("clients_cpu_s", "s", sum(one.run_ns or 0 for one in everybody) / 1e9)]
+    if busy_s > 0:
+        found.append(Metric("generators_cpu_share", "1", min(probe_s / busy_s, 1.0)))
+    return found
 
 
 def sockets(session: Session) -> int:
