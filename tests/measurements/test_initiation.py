@@ -249,7 +249,7 @@ def test_on_demand_the_first_request_is_the_command() -> None:
 def test_a_handshake_before_the_command_of_a_warm_start_names_the_echoes() -> None:
     # Now is long after START_NS, when the recorded handshake was on the link.
     outcome = initiate(START_NS + 20 * MS, HANDSHAKE, cycles=1, start="warm")[1]
-    assert failed(outcome)[0] == "the command set off the handshake"
+    assert failed(outcome)[0] == "the command started the handshake"
     first = next(check for check in outcome.doubts if not check.passed)
     assert "on_demand" in first.remedy
 

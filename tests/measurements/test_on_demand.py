@@ -96,7 +96,7 @@ def test_a_driver_that_hides_it_is_found_out(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(NetnsNode, "monotonic_ns", early.late_command())
     finding = measure(early, Initiation(), {"cycles": CYCLES, "start": "warm"})
     assert finding.status is Status.INVALID
-    assert "the command set off the handshake" in finding.reason
+    assert "the command started the handshake" in finding.reason
     assert "on_demand" in finding.remedy
 
 

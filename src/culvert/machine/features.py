@@ -138,7 +138,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature(
         "tun-offloads",
         _VPN,
-        ("wireguard/go at its best", "link wire"),
+        ("wireguard/go at full speed", "link wire"),
         "use Linux 6.2 or newer",
         tun.offloads,
         scratch=True,
@@ -154,7 +154,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature(
         "aes-instructions",
         _VPN,
-        ("AES variants at their best",),
+        ("AES variants at full speed",),
         "choose a chacha20-poly1305 variant, or another machine",
         steadiness.aes,
     ),

@@ -20,7 +20,7 @@ from culvert.topology.link.spec import LinkSpec
 from culvert.trial.check import Check
 
 REMEDY = (
-    "the link does not have it: request what it has, measure this condition in the lab netns, or "
+    "request what the link has, measure this condition in the lab netns, or "
     "let the hosts make it with --allow-impairment"
 )
 _MTU_REMEDY = "set the MTU of both hosts' devices, or leave mtu out of the study"
@@ -131,7 +131,7 @@ def _unknown(name: str, key: str, *, impaired: bool) -> Check:
     return Check(
         f"the link has the requested {key.replace('_', ' ')}, {name}",
         passed=impaired,
-        detail=made if impaired else "requested, but no real link is known to have it",
+        detail=made if impaired else "requested, but a real link cannot be shown to have it",
         remedy=REMEDY,
     )
 

@@ -110,7 +110,7 @@ def trial(feature: str) -> Trial:
             return next(iter(failed.values()))
         if feature == "esp" and failed:
             return degraded(f"without {', '.join(failed)}")
-        return present(f"was made: {', '.join(succeeded)}")
+        return present(f"created: {', '.join(succeeded)}")
 
     return tried
 

@@ -117,4 +117,4 @@ def _own_namespace(flags: int, kind: str) -> FeatureFinding:
             raise
         # here the refusal is the finding: most kernels without the feature return EINVAL
         raise OSError(error.errno, error.strerror) from error
-    return present("one was created") if there != here else missing("none was created")
+    return present("created") if there != here else missing("the kernel created none")

@@ -53,7 +53,7 @@ class K8sApiParameters(BaseParameters):
     rate_per_s: Annotated[PerSecond, Field(gt=0, le=10_000)] = Field(10, alias="rate")
     """Requests per second."""
     path: Annotated[str, Field(pattern=r"^/[!-~]*$")] = "/version"
-    """Path of the API that is read; one that needs no right."""
+    """Path of the API that is read; one that needs no permission."""
     timeout_s: Annotated[DurationS, Field(gt=0, le=300)] = Field(5.0, alias="timeout")
     """Longest time to wait for an answer."""
     instrument: ApiInstrument = ApiInstrument.PROBE

@@ -205,9 +205,9 @@ class Watched:
         """Whether a leak would have been seen."""
         found = self.found
         yield Check(
-            "every packet at the provider was looked at",
+            "every packet at the provider was examined",
             found.kernel_drops == 0 and found.more_leaked == 0,
-            f"{found.kernel_drops} packets were not looked at, {found.more_leaked} leaked ones not "
+            f"{found.kernel_drops} packets were not examined, {found.more_leaked} leaked ones not "
             f"listed, on node {session.lab.of_role(Role.ROUTER)[0].name}",
             "lower the rate, or stop other programs on this machine",
         )
@@ -226,7 +226,7 @@ class Watched:
                 "the provider sees each kind of packet without a VPN",
                 wanted <= kinds,
                 f"seen: {', '.join(sorted(kinds)) or 'nothing'}",
-                "the look at the provider sees no traffic; check the probe's rights",
+                "the capture at the provider has no traffic: check the probe's capabilities",
             )
         else:
             yield Check(

@@ -136,7 +136,7 @@ def _handshake_after(precedence: Precedence, first_ms: float | None) -> list[Che
         return []
     return [
         Check(
-            f"the {precedence} set off the handshake",
+            f"the {precedence} started the handshake",
             first_ms >= -STAMPS_APART_MS,
             f"the first packet of the handshake was on the link {first_ms:.3f} ms after the "
             f"{precedence}",

@@ -27,7 +27,7 @@ KERNEL_THREADS = ("kworker/.*", "ksoftirqd/.*", "napi/.*")
 """They encrypt for WireGuard and IPsec of the kernel, and pass packets on."""
 NOT_LOOKED_AT = (
     "the CPU time and memory of the cluster's processes (the CNI's, a VPN's, the kubelet's) were "
-    "not looked at: only observers on the nodes can, which --prove makes"
+    "not examined: this needs --prove, with observers on the nodes"
 )
 NS_PER_S = 1e9
 

@@ -42,7 +42,7 @@ from culvert.vpns.base import Vpn
 SAMPLE_ONE_IN = 16
 """Of the packets beside a measurement that sends as fast as the path carries, so many are captured.
 All are searched for the canary."""
-NOT_LOOKED_AT = "not looked at: --prove does"
+NOT_LOOKED_AT = "not examined: this needs --prove"
 
 
 def execute(
