@@ -5,17 +5,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use crate::chance::Chance;
-use crate::counters::{Counters, Counts};
+use crate::device::endpoint::Endpoint;
+use crate::device::tap::{Offloads, Tap};
+use crate::direction::counters::{Counters, Counts};
+use crate::direction::egress::Egress;
+use crate::direction::mailbox::Mailbox;
 use crate::direction::{Direction, Setup};
-use crate::egress::Egress;
-use crate::endpoint::Endpoint;
 use crate::failure::{Failure, Kind};
-use crate::mailbox::Mailbox;
 use crate::record::{self, Limits, Point, Saved, Tape};
 use crate::schedule::Conditions;
+use crate::schedule::chance::Chance;
 use crate::stop::Stop;
-use crate::tap::{Offloads, Tap};
 
 /// Directions draw from the streams before.
 const FIRST_TAPE_STREAM: u64 = 16;

@@ -12,25 +12,12 @@
 //! and decides nothing. A frame stays where it was read (`Arena`) until the last of the packets that
 //! it stands for has left.
 
-pub mod arena;
-pub mod awake;
 pub mod cable;
-pub mod chance;
 pub mod command;
-pub mod control;
-pub mod counters;
+pub mod device;
 pub mod direction;
-pub mod egress;
-pub mod endpoint;
 pub mod failure;
-mod link_settings;
-pub mod live;
-pub mod mailbox;
 pub mod packet;
-pub mod priority;
-pub mod quantity;
 pub mod record;
-pub mod requested;
 pub mod schedule;
 pub mod stop;
-pub mod tap;

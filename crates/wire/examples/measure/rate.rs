@@ -5,7 +5,7 @@ use std::fs::File;
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-use culvert_wire::priority::{Urgency, run_as};
+use culvert_wire::direction::priority::{Urgency, run_as};
 use pcap_file::pcapng::{Block, PcapNgReader};
 
 use crate::floods::cpu_s;

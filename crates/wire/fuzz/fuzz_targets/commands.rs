@@ -1,7 +1,7 @@
 //! Standard input of a cable: whatever it is, it is a command or refused.
 #![no_main]
 
-use culvert_wire::control::{Command, Lines};
+use culvert_wire::command::control::{Command, Lines};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,7 +1,7 @@
 //! Traces and lists of delays.
 #![no_main]
 
-use culvert_wire::requested::delays;
+use culvert_wire::command::requested::delays;
 use culvert_wire::schedule::trace::Trace;
 use libfuzzer_sys::fuzz_target;
 

@@ -1,7 +1,11 @@
 //! Cables that exist until the program is stopped or its standard input ends.
 
+pub mod control;
 mod line;
+mod live;
 mod options;
+mod quantity;
+pub mod requested;
 mod service;
 mod terminal;
 

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cable::Plan;
-use crate::control;
-use crate::endpoint::Endpoint;
+use crate::command::control;
+use crate::command::quantity::{self, Rate, Share};
+use crate::command::requested::{Queue, Requested, RequestedJitter, RequestedLoss};
+use crate::device::endpoint::Endpoint;
+use crate::device::tap::{MTU_RANGE, Offloads};
 use crate::failure::{Failure, Kind};
-use crate::quantity::{self, Rate, Share};
 use crate::record::Limits;
-use crate::requested::{Queue, Requested, RequestedJitter, RequestedLoss};
-use crate::tap::{MTU_RANGE, Offloads};
 
 /// Emulate the link between two nodes until SIGTERM, SIGINT or the end of standard input.
 ///

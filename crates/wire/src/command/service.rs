@@ -12,9 +12,9 @@ use nix::sys::signalfd::SignalFd;
 use nix::sys::time::TimeSpec;
 
 use crate::cable::Cable;
+use crate::command::control::{self, Command, Lines};
 use crate::command::line::{Line, Reason};
 use crate::command::terminal::Live;
-use crate::control::{self, Command, Lines};
 use crate::failure::{Failure, Kind};
 use crate::record::Saved;
 

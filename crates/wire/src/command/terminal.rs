@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use crate::cable::Statistics;
 use crate::command::line::Line;
+use crate::command::live;
 use crate::command::options::CableArgs;
-use crate::endpoint::Endpoint;
-use crate::live;
+use crate::device::endpoint::Endpoint;
 
 /// What a terminal shows.
 pub struct Live {

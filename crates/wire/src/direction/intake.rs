@@ -3,8 +3,8 @@
 use nix::errno::Errno;
 
 use super::{Direction, vanished};
-use crate::arena::FrameId;
-use crate::egress::{Parcel, wire_packet};
+use crate::direction::arena::FrameId;
+use crate::direction::egress::{Parcel, wire_packet};
 use crate::failure::Failure;
 use crate::packet::cut::Cut;
 use crate::packet::layout::{Transport, is_fragment, is_udp, link_header_bytes};

@@ -20,7 +20,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Deserialize;
 
-use crate::chance::Chance;
+use crate::schedule::chance::Chance;
 pub use file::{Interface, save};
 pub use flow::Protocol;
 pub use marks::Marks;

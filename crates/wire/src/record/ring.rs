@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::flow::{self, Protocol};
 use super::marks::Marks;
-use crate::chance::{Chance, Purpose};
+use crate::schedule::chance::{Chance, Purpose};
 
 /// In front of each packet: its time in nanoseconds, its length, and how much of it is kept.
 const HEAD_BYTES: usize = 16;

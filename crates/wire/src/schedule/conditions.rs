@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use crate::chance::Probability;
+use crate::schedule::chance::Probability;
 use crate::schedule::codel::Codel;
 use crate::schedule::jitter::Jitter;
 use crate::schedule::loss::Loss;

@@ -1,6 +1,6 @@
 //! The random decisions about a packet on arrival, which depend on its number and the seed only.
 
-use crate::chance::{Chance, Probability, Purpose};
+use crate::schedule::chance::{Chance, Probability, Purpose};
 use crate::schedule::conditions::Conditions;
 use crate::schedule::loss::Losses;
 

@@ -3,7 +3,7 @@
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-use crate::chance::{Chance, Purpose};
+use crate::schedule::chance::{Chance, Purpose};
 
 /// A distribution of what is added to the delay; the sum is never less than nothing.
 #[derive(Debug, Clone, PartialEq)]

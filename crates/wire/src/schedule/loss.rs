@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::chance::{Chance, Probability, Purpose};
+use crate::schedule::chance::{Chance, Probability, Purpose};
 
 /// A model of loss.
 #[derive(Debug, Clone, PartialEq)]

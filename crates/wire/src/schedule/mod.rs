@@ -12,6 +12,7 @@
 //! worked out as if each event had been dealt with on time, so that being called late changes
 //! nothing but when packets are handed out.
 
+pub mod chance;
 pub mod codel;
 pub mod conditions;
 mod dice;
@@ -28,7 +29,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use crate::chance::Chance;
+use crate::schedule::chance::Chance;
 use codel::Controller;
 pub use conditions::{Blackout, Capacity, Conditions, Filter, QueueLimit, Unit};
 use dice::{Dice, Verdict};

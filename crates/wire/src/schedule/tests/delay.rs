@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::strategies::{anything, conditions, traffic};
 use super::{NS_PER_S, pass};
-use crate::chance::Probability;
+use crate::schedule::chance::Probability;
 use crate::schedule::jitter::Jitter;
 use crate::schedule::{Capacity, Conditions, Drop};
 

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use proptest::prelude::*;
 
 use super::Offered;
-use crate::chance::Probability;
+use crate::schedule::chance::Probability;
 use crate::schedule::codel::Codel;
 use crate::schedule::jitter::Jitter;
 use crate::schedule::loss::{GilbertElliott, Loss};

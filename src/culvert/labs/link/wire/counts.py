@@ -8,8 +8,8 @@ from typing import Any
 from culvert.statistics.binomial import quantile
 
 LATE = "1 ms and 2 % of its time on the link"
-"""Delay after its due time from which a packet is late (crates/wire/src/counters.rs): the tolerance
-of the median in the verification of a link."""
+"""Delay after its due time from which a packet is late (crates/wire/src/direction/counters.rs): the
+tolerance of the median in the verification of a link."""
 ONE_LATE_OF = 100
 """One packet of so many may be late: lateness then does not change a trial's 99th percentile."""
 MANY = 1000

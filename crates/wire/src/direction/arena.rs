@@ -1,9 +1,9 @@
 //! Memory for frames in flight: frames are read into it, and it is freed when the last of their
 //! packets has left. No memory is allocated for a packet up to the largest amount held so far.
 
+use crate::device::tap::LONGEST_READ_BYTES;
 use crate::packet::cut::Cut;
 use crate::packet::vnet::{self, Vnet};
-use crate::tap::LONGEST_READ_BYTES;
 
 const CHUNK_BYTES: usize = 1 << 20;
 /// Chunks that are kept for the next burst; more go back to the system.

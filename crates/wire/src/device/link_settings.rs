@@ -11,7 +11,7 @@ use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use netlink_sys::Socket;
 use netlink_sys::protocols::NETLINK_ROUTE;
 
-use crate::endpoint::DeviceName;
+use crate::device::endpoint::DeviceName;
 
 /// Sets both for a device of the calling thread's network namespace.
 pub fn set(device: &DeviceName, mtu: u32, queue_packets: u32) -> io::Result<()> {

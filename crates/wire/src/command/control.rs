@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use crate::cable::Plan;
-use crate::endpoint::Endpoint;
+use crate::command::requested::Requested;
+use crate::device::endpoint::Endpoint;
+use crate::device::tap::{MTU_RANGE, Offloads};
 use crate::failure::{Failure, Kind};
 use crate::record::{Limits, Marks, Point, Protocol};
-use crate::requested::Requested;
-use crate::tap::{MTU_RANGE, Offloads};
 
 /// The longest line; a list of lost packets may be long.
 pub const LONGEST_LINE_BYTES: usize = 16 << 20;

@@ -1,7 +1,7 @@
 //! Statistics for a terminal: packets delivered and dropped since the last output.
 
 use crate::cable::Statistics;
-use crate::counters::Counts;
+use crate::direction::counters::Counts;
 
 /// Two lines about the time between two outputs, `seconds` apart.
 pub fn lines(before: &Statistics, now: &Statistics, seconds: f64) -> String {

@@ -15,9 +15,9 @@ use nix::fcntl::{OFlag, open};
 use nix::sched::{CloneFlags, setns};
 use nix::sys::stat::Mode;
 
-use crate::endpoint::{DeviceName, Endpoint};
+use crate::device::endpoint::{DeviceName, Endpoint};
+use crate::device::link_settings;
 use crate::failure::{Failure, Kind};
-use crate::link_settings;
 use crate::packet::vnet;
 
 const TUN: &str = "/dev/net/tun";

@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 
 pub use files::delays;
 
-use crate::chance::Probability;
 use crate::failure::{Failure, Kind};
+use crate::schedule::chance::Probability;
 use crate::schedule::codel::Codel;
 use crate::schedule::conditions::{Blackout, Capacity, Conditions, Filter, QueueLimit, Unit};
 use crate::schedule::gate::SLACK;

@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 use nix::errno::Errno;
 
-use crate::arena::{Arena, FrameId};
-use crate::counters::Counters;
+use crate::device::tap::Tap;
+use crate::direction::arena::{Arena, FrameId};
+use crate::direction::counters::Counters;
 use crate::packet::checksum;
 use crate::packet::cut::{Cut, LONGEST_HEADER_BYTES};
 use crate::packet::layout::link_header_bytes;
 use crate::packet::vnet::{self, Vnet};
 use crate::record::Tape;
-use crate::tap::Tap;
 
 /// What older kernels take at most (UDP_MAX_SEGMENTS).
 const MOST_JOINED: u16 = 64;

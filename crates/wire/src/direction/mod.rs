@@ -1,6 +1,12 @@
 //! One direction of a cable: a thread that reads at one end and writes at the other.
 
+mod arena;
+mod awake;
+pub mod counters;
+pub mod egress;
 mod intake;
+pub mod mailbox;
+pub mod priority;
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -10,19 +16,19 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
-use crate::arena::Arena;
-use crate::awake::Awake;
-use crate::chance::Chance;
-use crate::counters::Counters;
-use crate::egress::{Egress, Parcel};
+use crate::device::tap::{LINK_HEADER_BYTES, Tap};
 use crate::failure::{Failure, Kind};
-use crate::mailbox::Mailbox;
-use crate::priority::{Urgency, give_way, run_as};
 use crate::record::Tape;
+use crate::schedule::chance::Chance;
 use crate::schedule::{Conditions, Fate, Schedule};
 use crate::stop::Stop;
-use crate::tap::{LINK_HEADER_BYTES, Tap};
+use arena::Arena;
+use awake::Awake;
+use counters::Counters;
+use egress::{Egress, Parcel};
 use intake::Reading;
+use mailbox::Mailbox;
+use priority::{Urgency, give_way, run_as};
 
 /// From a queue of so many packets, those that are due within so long leave together: waking up for
 /// each would take more time than a fast link takes for one. They have waited longer than that.
