@@ -123,10 +123,7 @@ def reconcile(
     least, most = float(link.ip_bytes), float(link.ip_bytes + link.unsure_bytes)
     if outer_length(inner_mtu) is None:
         low, high = _stream_bounds(sent, received)
-        smallest, largest = (
-            (version.header_bytes + header) * link.packets for header in STREAM_HEADERS
-        )
-        least, most = max(least - largest, 0.0), max(most - smallest, 0.0)
+        least, most = _stream_payload(link, version)
         rule = "a stream: bounds for the payload of its segments"
     else:
         known = cast("KnownLength", outer_length)  # known for one packet, so known for all
@@ -134,15 +131,12 @@ def reconcile(
         _, high = cost_bounds(sent, known, inner_mtu, ethernet_mtu, version)
         low = received.ip_bytes * 0.9 if super_packets else low
         rule = "super-packets: bounds only" if super_packets else "exact overhead per packet"
-    slack = TOLERANCE_BYTES + TOLERANCE_PACKETS * high / max(sent.packets, 1)
-    low_bound = low * (1 - RELATIVE_TOLERANCE) / (1 + 2 * duplication) - slack
-    high_bound = high * (1 + RELATIVE_TOLERANCE) * (1 + 2 * duplication) + slack
+    low_bound, high_bound = _tolerated(low, high, sent.packets, duplication)
     high_bound += to_control.ip_bytes + acknowledgement_bytes
-    passed = least <= high_bound and most >= low_bound
     inner = f"{received.packets} to {sent.packets} inner packets"
     return Check(
         name=f"bytes reconcile {direction}",
-        passed=passed,
+        passed=least <= high_bound and most >= low_bound,
         detail=(
             f"{inner} must cost {low / 1e6:.3f} to {high / 1e6:.3f} MB on the link, "
             f"{link.counted_by} counted {_megabytes(least, most)} ({rule})" + _beside(to_control)
@@ -160,6 +154,26 @@ def reconcile(
             "counted_by": link.counted_by,
             "rule": rule,
         },
+    )
+
+
+def _tolerated(low: float, high: float, packets: int, duplication: float) -> tuple[float, float]:
+    """The bounds with what a few packets more or less, and duplicates, make of them."""
+    slack = TOLERANCE_BYTES + TOLERANCE_PACKETS * high / max(packets, 1)
+    return (
+        low * (1 - RELATIVE_TOLERANCE) / (1 + 2 * duplication) - slack,
+        high * (1 + RELATIVE_TOLERANCE) * (1 + 2 * duplication) + slack,
+    )
+
+
+def _stream_payload(link: LinkCount, version: IpVersion) -> tuple[float, float]:
+    """Least and most bytes of the link without the headers of its segments."""
+    smallest, largest = (
+        (version.header_bytes + header) * link.packets for header in STREAM_HEADERS
+    )
+    return (
+        max(float(link.ip_bytes - largest), 0.0),
+        max(float(link.ip_bytes + link.unsure_bytes - smallest), 0.0),
     )
 
 

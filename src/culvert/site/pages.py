@@ -109,6 +109,12 @@ def pages(site: Site) -> Iterator[tuple[str, bytes]]:
         yield f"vpn/{slug(family)}.html", page("vpn.html", "../", own, **values)
     for name, _, _, content in badges:
         yield f"badge/{name}", content.encode()
+    yield from _assets()
+    yield "culvert.json", json.dumps(_document(site), ensure_ascii=False).encode()
+
+
+def _assets() -> Iterator[tuple[str, bytes]]:
+    """What every page of every site loads."""
     own_files = resources.files("culvert.site").joinpath("templates")
     style = template("report.css") + own_files.joinpath("site.css").read_text("utf-8")
     yield "site.css", style.encode()
@@ -116,7 +122,6 @@ def pages(site: Site) -> Iterator[tuple[str, bytes]]:
     yield "site.js", script.encode()
     yield "vega.js", str(drawing_script()).encode()
     yield ".nojekyll", b""
-    yield "culvert.json", json.dumps(_document(site), ensure_ascii=False).encode()
 
 
 def _study(one: Entry) -> str:

@@ -21,37 +21,20 @@ def scaled(
 
     ``spellings`` maps VPNs as written in the file to their ids.
     """
-    scale, here = file.scale[name], ("scale", name)
-    problems: list[Problem] = []
-    kinds = sorted({table.kind for table in file.measurement})
-    given = sorted({key for table in file.measurement for key in table.given})
-    for key in scale.parameters:
-        if key not in given and key not in kinds:
-            why = f'no measurement of the study gives "{key}"'
-            problems.append(Problem((*here, key), why, near(key, [*given, *kinds, *own_keys()])))
-        elif key in kinds and not isinstance(scale.parameters[key], dict):
-            why = f'"{key}" is a measurement: its parameters must be a table'
-            problems.append(Problem((*here, key), why, f"write [scale.{name}.{key}]"))
-    ids = sorted(set(spellings.values()))
-    wanted = [spellings.get(word, word) for word in scale.vpns or ids]
-    conditions = [condition.name for condition in file.condition]
-    problems += _unknown((*here, "vpns"), "VPN", wanted, ids)
-    problems += _unknown(
-        (*here, "conditions"), "condition", scale.conditions or conditions, conditions
-    )
-    problems += _unknown((*here, "measurements"), "measurement", scale.measurements or kinds, kinds)
-    if problems:
+    scale = file.scale[name]
+    wanted = [spellings.get(word, word) for word in scale.vpns or spellings]
+    if problems := _problems(file, name, wanted, sorted(set(spellings.values()))):
         return file, problems
     changes: dict[str, Any] = {
         "vpns": tuple(word for word in file.vpns if spellings[word] in wanted),
         "condition": tuple(
-            one for one in file.condition if one.name in (scale.conditions or conditions)
+            one for one in file.condition if not scale.conditions or one.name in scale.conditions
         ),
         "lab": file.lab if scale.link is None else _with_rate(file.lab, scale.link),
         "measurement": tuple(
             _shrunk(table, scale)
             for table in file.measurement
-            if table.kind in (scale.measurements or kinds)
+            if not scale.measurements or table.kind in scale.measurements
         ),
         "plan": file.plan.model_copy(
             update={
@@ -66,6 +49,28 @@ def scaled(
         ),
     }
     return file.model_copy(update=changes), []
+
+
+def _problems(
+    file: StudyFile, name: str, wanted: Sequence[str], ids: Sequence[str]
+) -> list[Problem]:
+    """What the scale names and the study does not have. ``wanted`` and ``ids`` are VPNs."""
+    scale, here = file.scale[name], ("scale", name)
+    problems: list[Problem] = []
+    kinds = sorted({table.kind for table in file.measurement})
+    given = sorted({key for table in file.measurement for key in table.given})
+    for key in scale.parameters:
+        if key not in given and key not in kinds:
+            why = f'no measurement of the study gives "{key}"'
+            problems.append(Problem((*here, key), why, near(key, [*given, *kinds, *own_keys()])))
+        elif key in kinds and not isinstance(scale.parameters[key], dict):
+            why = f'"{key}" is a measurement: its parameters must be a table'
+            problems.append(Problem((*here, key), why, f"write [scale.{name}.{key}]"))
+    conditions = [condition.name for condition in file.condition]
+    problems += _unknown((*here, "vpns"), "VPN", wanted, ids)
+    problems += _unknown((*here, "conditions"), "condition", scale.conditions or (), conditions)
+    problems += _unknown((*here, "measurements"), "measurement", scale.measurements or (), kinds)
+    return problems
 
 
 def _shrunk(table: MeasurementTable, scale: ScaleTable) -> MeasurementTable:

@@ -48,12 +48,7 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
     study, plan, catalogue = request.prepared()
     directory = request.directory_for(study)
     profiles = _profiles(request, plan)
-    head = RunHead.of(
-        study,
-        lab=request.lab.name,
-        culvert_version=__version__,
-        environment=environment.capture() | guest.described() | without_root.described(),
-    )
+    head = _head(request, study)
     with ExitStack() as stack:
         place = stack.enter_context(request.lab.open(study))
         if (clusters := clusters_below(request.lab)) is not None:
@@ -69,11 +64,7 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
         refused = _refused(request, study, plan, catalogue, clusters, place)
         for shortfall in summed(plan, refused) if not as_json else ():
             out.print(f"warning: {shortfall}", style="yellow", markup=False)
-        begin = Journal.resume if request.resume else Journal.create
-        journal = stack.enter_context(begin(directory, head))
-        if not request.resume:
-            for install in latest_installs({cell.vpn for cell in plan.cells}):
-                journal.record_install(install)
+        journal = stack.enter_context(_journal(request, plan, directory, head))
         for note in (*study.notes, *without_root.notes()) if not as_json else ():
             out.print(note, style="dim", markup=False)
         runner = Runner(
@@ -98,16 +89,32 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
         _draw(profiles, directory, tally)
         rows = journal.rows()
     if tally.hosts_lost:
-        tally.notes.insert(
-            0,
-            _lost(tally) + request.resuming(directory),
-        )
+        tally.notes.insert(0, _lost(tally) + request.resuming(directory))
     claims = Claims(judged=tuple(_judged(study, rows)))
     if as_json:
         print_json(summary_document(directory, tally, claims))
     else:
         print_summary(directory, tally, claims, Labels(rows))
     return tally
+
+
+def _head(request: RunRequest, study: Study) -> RunHead:
+    return RunHead.of(
+        study,
+        lab=request.lab.name,
+        culvert_version=__version__,
+        environment=environment.capture() | guest.described() | without_root.described(),
+    )
+
+
+def _journal(request: RunRequest, plan: Plan, directory: Path, head: RunHead) -> Journal:
+    """That of the run to resume, or a new one with the installs of its VPNs."""
+    if request.resume:
+        return Journal.resume(directory, head)
+    journal = Journal.create(directory, head)
+    for install in latest_installs({cell.vpn for cell in plan.cells}):
+        journal.record_install(install)
+    return journal
 
 
 @contextmanager

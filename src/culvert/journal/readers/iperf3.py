@@ -104,16 +104,8 @@ def _run(
         failures.append("it is truncated: the receiver's counts are missing")
     else:
         received, sent = _sums(end, suffix, udp=udp)
-        goodput = _goodput_bps(received, udp=udp)
         seconds = figure(received.get("seconds")) or 0.0
-        if goodput is None:
-            failures.append("the received amount is missing")
-        elif goodput == 0:
-            failures.append("nothing arrived")
-        elif why := doubt("bits_per_second", goodput, 0, MOST_BPS, "bit/s"):
-            doubts.append(why)
-        else:
-            metrics.append(Metric("goodput_bps", "bit/s", goodput))
+        metrics += _goodput(_goodput_bps(received, udp=udp), failures, doubts)
         if why := doubt("seconds", seconds, 1e-3, 365 * MOST_S, "s"):
             doubts.append(why)
         metrics += _udp(received, doubts) if udp else _tcp(sent, doubts)
@@ -135,6 +127,18 @@ def _run(
             key: str(start[key])[:500] for key in ("version", "system_info") if start.get(key)
         },
     )
+
+
+def _goodput(value: float | None, failures: list[str], doubts: list[str]) -> list[Metric]:
+    if value is None:
+        failures.append("the received amount is missing")
+    elif value == 0:
+        failures.append("nothing arrived")
+    elif why := doubt("bits_per_second", value, 0, MOST_BPS, "bit/s"):
+        doubts.append(why)
+    else:
+        return [Metric("goodput_bps", "bit/s", value)]
+    return []
 
 
 def _sums(

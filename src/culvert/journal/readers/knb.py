@@ -131,21 +131,9 @@ def _run(
     started_at: datetime | None = None,
     reported: Mapping[str, Any],
 ) -> ForeignRun:
-    failures, doubts = [], []
-    metrics = []
-    raw, value = bandwidth
-    if protocol == "idle":
-        pass
-    elif value is None:
-        failures.append(f"its bandwidth is {str(raw)[:40]!r}, not a number")
-    elif value < 0:
-        failures.append(f"it has no bandwidth ({value:g}): KNB could not read iperf3's output")
-    elif value == 0:
-        failures.append("its bandwidth is 0 Mbit/s: nothing arrived")
-    elif why := doubt("bandwidth", value * MEGA, 0, MOST_BPS, "bit/s"):
-        doubts.append(why)
-    else:
-        metrics.append(Metric("goodput_bps", "bit/s", value * MEGA))
+    failures: list[str] = []
+    doubts: list[str] = []
+    metrics = [] if protocol == "idle" else _goodput(bandwidth, failures, doubts)
     for key, (text, number) in usage.items():
         side, _, kind = key.partition("-")
         metric, unit, factor = _USAGE[kind]
@@ -172,6 +160,21 @@ def _run(
         metrics=metrics,
         reported=reported,
     )
+
+
+def _goodput(bandwidth: ReportedValue, failures: list[str], doubts: list[str]) -> list[Metric]:
+    raw, value = bandwidth
+    if value is None:
+        failures.append(f"its bandwidth is {str(raw)[:40]!r}, not a number")
+    elif value < 0:
+        failures.append(f"it has no bandwidth ({value:g}): KNB could not read iperf3's output")
+    elif value == 0:
+        failures.append("its bandwidth is 0 Mbit/s: nothing arrived")
+    elif why := doubt("bandwidth", value * MEGA, 0, MOST_BPS, "bit/s"):
+        doubts.append(why)
+    else:
+        return [Metric("goodput_bps", "bit/s", value * MEGA)]
+    return []
 
 
 def _of_json(text: Text) -> Iterator[ForeignRun]:

@@ -66,9 +66,9 @@ def _figure(cell: Cell, table: pl.DataFrame) -> Figure:
     )
 
 
-def _panel(cell: Cell, table: pl.DataFrame) -> Panel:
-    data = cell.data
-    dots: Records = [
+def _dots(cell: Cell) -> Records:
+    """One of each start."""
+    return [
         {
             "vpn": row["vpn"],
             "kind": KINDS[row["metric"]],
@@ -77,10 +77,14 @@ def _panel(cell: Cell, table: pl.DataFrame) -> Panel:
             "block": row["block"],
             "place": PLACES_PX[row["metric"]],
         }
-        for row in cell.rows(data.cycles).iter_rows(named=True)
+        for row in cell.rows(cell.data.cycles).iter_rows(named=True)
         if row["metric"] in KINDS
     ]
-    middles: Records = [
+
+
+def _middles(table: pl.DataFrame) -> Records:
+    """Medians of all starts."""
+    return [
         {
             "vpn": row["vpn"],
             "value": max(row["p50"], 1e-6),
@@ -91,6 +95,10 @@ def _panel(cell: Cell, table: pl.DataFrame) -> Panel:
         for row in table.iter_rows(named=True)
         if row["metric"] in KINDS
     ]
+
+
+def _panel(cell: Cell, table: pl.DataFrame) -> Panel:
+    data, dots, middles = cell.data, _dots(cell), _middles(table)
     y = vpn_axis(data)
     place = alt.ExprRef("datum.place")
     most = max((dot["value"] for dot in dots), default=1.0)
