@@ -108,3 +108,9 @@ class VpnError(CulvertError):
 
 class ProbeError(CulvertError):
     """The probe failed, or its answer is invalid."""
+
+
+def some(names: Sequence[object], most: int = 3) -> str:
+    """The first names of a list, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(map(str, names[:most])) + (f" and {more} more" if more > 0 else "")

@@ -145,8 +145,13 @@ def _default(value: object) -> str:
     return f'`"{value}"`' if isinstance(value, str) else f"`{value}`"
 
 
+def _what_it_does(test: type) -> str:
+    text = " ".join(str(test.__doc__).split()).rstrip(".")
+    return text[0].lower() + text[1:]
+
+
 def _criteria() -> str:
-    tests = {test.criterion: f"`{test.name}`: {test.text}" for test in TESTS}
+    tests = {test.criterion: f"`{test.name}`: {_what_it_does(test)}" for test in TESTS}
     rows = [
         (f"`{criterion}`", one.importance, one.text, tests.get(criterion, ""))
         for criterion, one in MEANINGS.items()

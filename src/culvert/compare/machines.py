@@ -10,6 +10,7 @@ from culvert.analysis.compare.comparison import Comparison
 from culvert.analysis.compare.verdict import Change
 from culvert.analysis.line import line_of
 from culvert.compare.side import Runs, Side
+from culvert.errors import some
 from culvert.report.leaves import at
 
 _FACTS = (
@@ -80,7 +81,5 @@ def _fact(side: Side, path: tuple[str, ...]) -> str:
 def _control(found: Sequence[Comparison]) -> Iterator[str]:
     moved = [one for one in found if one.control and one.change in (Change.SLOWER, Change.FASTER)]
     if moved:
-        examples = ", ".join(
-            f"{one.measurement} {one.metric} {one.change}" for one in moved[:3]
-        ) + (f" and {len(moved) - 3} more" if len(moved) > 3 else "")
+        examples = some([f"{one.measurement} {one.metric} {one.change}" for one in moved])
         yield f"the link without a VPN changed ({examples}): the machine has changed"

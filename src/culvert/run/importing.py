@@ -13,7 +13,7 @@ import polars as pl
 
 from culvert import __version__
 from culvert.analysis.observations import BASELINE
-from culvert.errors import UsageError
+from culvert.errors import UsageError, some
 from culvert.files.folder import run_folder
 from culvert.journal.journal import Journal
 from culvert.journal.papers.kjorveziroski2024.order import number_in_time, recognised
@@ -86,7 +86,7 @@ def import_files(request: ImportRequest) -> Imported:
     runs = as_studied(runs)
     notes += _names(ids)
     if others:
-        notes.append(f"ignored, as they contain no run of {request.form}: {_some(others)}")
+        notes.append(f"ignored, as they contain no run of {request.form}: {some(others)}")
     trials = trial_records(runs, ids, request.condition, number)
     directory = request.directory or Path("results") / (
         f"{_NAME.format(form=request.form)}-{datetime.now():%Y%m%d-%H%M%S}"
@@ -219,12 +219,6 @@ def _head(
 
 def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-
-
-def _some(names: Sequence[str]) -> str:
-    """Up to three of the names, and the number of the others."""
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more
 
 
 def files_text(count: int) -> str:

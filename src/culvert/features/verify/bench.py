@@ -171,11 +171,11 @@ class Finding:
 
 
 class FeatureTest(ABC):
-    """One test: its name in records, its criterion, and what it does, for the documentation."""
+    """One test: its name in records, and its criterion. The docstring of a class says what it does,
+    also in the documentation."""
 
     name: ClassVar[str]
     criterion: ClassVar[Criterion]
-    text: ClassVar[str]
 
     @abstractmethod
     def run(self, bench: Bench) -> Finding:

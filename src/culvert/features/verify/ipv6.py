@@ -12,11 +12,10 @@ from culvert.topology.shapes import CORE
 
 
 class PingOverIpv6(FeatureTest):
-    """The addresses that members have."""
+    """The target's global IPv6 address inside the VPN answers pings of the source."""
 
     name = "ping-over-ipv6"
     criterion = Criterion.IPV6_INSIDE
-    text = "the target's global IPv6 address inside the VPN answers pings of the source"
 
     def run(self, bench: Bench) -> Finding:
         """Read the address from the target's interface."""
@@ -38,14 +37,11 @@ class PingOverIpv6(FeatureTest):
 
 
 class TunnelOverIpv6(FeatureTest):
-    """A lab whose routes are IPv6."""
+    """Nodes have routes of IPv6 only, and the core forwards no IPv4: packets cross the tunnel, and
+    the core forwards them in IPv6."""
 
     name = "tunnel-over-ipv6"
     criterion = Criterion.IPV6_OUTSIDE
-    text = (
-        "nodes have routes of IPv6 only, and the core forwards no IPv4: packets cross the tunnel, "
-        "and the core forwards them in IPv6"
-    )
 
     def run(self, bench: Bench) -> Finding:
         """Count what the core forwards while packets cross."""

@@ -24,11 +24,10 @@ LOWER_MTU = 1280
 
 
 class SameAfterRestart(FeatureTest):
-    """The source is killed and started."""
+    """A member is killed (SIGKILL) and started: it has the same address, and packets cross."""
 
     name = "same-after-restart"
     criterion = Criterion.IDENTITY
-    text = "a member is killed (SIGKILL) and started: it has the same address, and packets cross"
 
     def run(self, bench: Bench) -> Finding:
         with bench.session() as session:
@@ -44,11 +43,10 @@ class SameAfterRestart(FeatureTest):
 
 
 class NewKeys(FeatureTest):
-    """A rekey."""
+    """New session keys are agreed while the path is up, and packets cross afterwards."""
 
     name = "new-keys"
     criterion = Criterion.KEY_ROTATION
-    text = "new session keys are agreed while the path is up, and packets cross afterwards"
 
     def run(self, bench: Bench) -> Finding:
         """Rekey at once, or wait until the VPN does."""
@@ -61,11 +59,10 @@ class NewKeys(FeatureTest):
 
 
 class WithoutServers(FeatureTest):
-    """All servers are killed."""
+    """All servers are killed (SIGKILL): packets cross a path that was up."""
 
     name = "without-servers"
     criterion = Criterion.NO_CENTRE
-    text = "all servers are killed (SIGKILL): packets cross a path that was up"
 
     def run(self, bench: Bench) -> Finding:
         """Kill them; no server is also an answer."""
@@ -81,11 +78,10 @@ class WithoutServers(FeatureTest):
 
 
 class OnlyCiphertext(FeatureTest):
-    """Captures on the way."""
+    """Marked packets are readable on no link and at no relay while they cross."""
 
     name = "only-ciphertext"
     criterion = Criterion.END_TO_END
-    text = "marked packets are readable on no link and at no relay while they cross"
 
     def run(self, bench: Bench) -> Finding:
         """Capture at both ends' links and at the relays, and inside a relay that decrypts."""
@@ -108,14 +104,11 @@ class OnlyCiphertext(FeatureTest):
 
 
 class SmallerMtu(FeatureTest):
-    """The MTU of a link in the middle becomes smaller."""
+    """The link between core and target gets an MTU of 1280 while the path is up: what the interface
+    accepts arrives without fragments outside, or the sender is notified."""
 
     name = "smaller-mtu"
     criterion = Criterion.MTU
-    text = (
-        f"the link between core and target gets an MTU of {LOWER_MTU} while the path is up: what "
-        "the interface accepts arrives without fragments outside, or the sender is notified"
-    )
 
     def run(self, bench: Bench) -> Finding:
         """Search for the largest packets, from the source to the target."""

@@ -44,47 +44,42 @@ class _Reached(FeatureTest):
 
 
 class DirectPath(_Reached):
-    """Nothing is in the way."""
+    """Reachability without NATs is direct: no packet of a TCP connection crosses a relay."""
 
     name = "direct-path"
     criterion = Criterion.DIRECT
-    text = "reachability without NATs is direct: no packet of a TCP connection crosses a relay"
     left, right, wanted = Access.NONE, Access.NONE, "direct"
 
 
 class HolePunching(_Reached):
-    """Port-restricted NATs on both sides."""
+    """Reachability between two members behind port-restricted NATs is direct."""
 
     name = "hole-punching"
     criterion = Criterion.NAT_TRAVERSAL
-    text = "reachability between two members behind port-restricted NATs is direct"
     left, right, wanted = Access.PORT_RESTRICTED, Access.PORT_RESTRICTED, "direct"
 
 
 class RelayBehindNats(_Reached):
-    """Symmetric NATs on both sides."""
+    """Reachability between two members behind symmetric NATs is relayed, proved at the relay."""
 
     name = "relay-behind-nats"
     criterion = Criterion.RELAY
-    text = "reachability between two members behind symmetric NATs is relayed, proved at the relay"
     left, right, wanted, undecided = Access.SYMMETRIC, Access.SYMMETRIC, "relayed", "direct"
 
 
 class RelayWithoutUdp(_Reached):
-    """A member without UDP."""
+    """Reachability from a member whose UDP is blocked is relayed, proved at the relay."""
 
     name = "relay-without-udp"
     criterion = Criterion.RELAY_TCP
-    text = "reachability from a member whose UDP is blocked is relayed, proved at the relay"
     left, right, wanted, undecided = Access.UDP_BLOCKED, Access.NONE, "relayed", "direct"
 
 
 class EveryPair(FeatureTest):
-    """Three members."""
+    """Three members: each pair answers pings, and the program reports its path as direct."""
 
     name = "every-pair"
     criterion = Criterion.MESH
-    text = "three members: each pair answers pings, and the program reports its path as direct"
 
     def run(self, bench: Bench) -> Finding:
         with bench.up(3, EVERY_PAIR) as vpn:
@@ -102,11 +97,10 @@ class EveryPair(FeatureTest):
 
 
 class UnattendedJoin(FeatureTest):
-    """A third member joins a mesh of two."""
+    """A member joins two others by its driver's commands, and answers pings of one of them."""
 
     name = "unattended-join"
     criterion = Criterion.UNATTENDED
-    text = "a member joins two others by its driver's commands, and answers pings of one of them"
 
     def run(self, bench: Bench) -> Finding:
         """Let it leave, and join again while the others are up."""

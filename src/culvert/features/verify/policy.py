@@ -13,11 +13,10 @@ _PORTS = (Protocol.TCP, Protocol.UDP)
 
 
 class ForbiddenFlows(FeatureTest):
-    """Nothing that is forbidden passes."""
+    """Acl: of the flows that a policy forbids, none over TCP or UDP is answered."""
 
     name = "forbidden-flows"
     criterion = Criterion.ACL
-    text = "acl: of the flows that a policy forbids, none over TCP or UDP is answered"
 
     def run(self, bench: Bench) -> Finding:
         """Flows that were answered although they were forbidden."""
@@ -29,11 +28,10 @@ class ForbiddenFlows(FeatureTest):
 
 
 class PermittedPort(FeatureTest):
-    """A policy for one port."""
+    """Acl: a policy permits one TCP or UDP port: that port answers, others do not."""
 
     name = "permitted-port"
     criterion = Criterion.GRANULAR_ACL
-    text = "acl: a policy permits one TCP or UDP port: that port answers, others do not"
 
     def run(self, bench: Bench) -> Finding:
         """Flows that were answered, permitted ones and others."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from culvert.errors import some
 from culvert.measurements.gateway.bytes import bytes_reconcile
 from culvert.measurements.gateway.crowd import (
     CrowdRun,
@@ -56,7 +57,7 @@ def every_canary(session: Session, seats: Seats, talks: Sequence[Talk], quiet_ms
         "every client's canary",
         not missing,
         f"marked packets of {len(talks) - len(missing)} of {len(talks)} clients arrived"
-        + (f"; none of {some(missing)}" if missing else ""),
+        + (f"; none of {some(missing, MOST_NAMED)}" if missing else ""),
         "the VPN reports these clients as connected, but their packets do not arrive: see its log",
         {"clients": len(talks), "missing": missing},
     )
@@ -105,7 +106,7 @@ def judge(
     if seen is not None:
         for check in judge_capture(session.vpn, seen, f"at {CORE}, from all clients"):
             names = [] if check.passed else names_in(session, seen)
-            named = f"{check.detail}; of {some(names)}" if names else check.detail
+            named = f"{check.detail}; of {some(names, MOST_NAMED)}" if names else check.detail
             checks.append(replace(check, detail=named))
     return [*checks, *bytes_reconcile(session, trial, watched, echoes)]
 
@@ -130,12 +131,8 @@ def connected(trial: CrowdTrial) -> Check:
     return Check(
         "every client's connection carried data",
         not idle,
-        f"nothing arrived of {some(idle)}" if idle else f"of {len(trial.carried)} clients",
+        f"nothing arrived of {some(idle, MOST_NAMED)}"
+        if idle
+        else f"of {len(trial.carried)} clients",
         "see the VPN's log on these clients",
     )
-
-
-def some(names: Sequence[str]) -> str:
-    """A few of them, and how many more."""
-    more = len(names) - MOST_NAMED
-    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -20,7 +20,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from culvert.errors import VpnError
+from culvert.errors import VpnError, some
 from culvert.labs.node import Node
 from culvert.labs.router.block import LinkCut
 from culvert.measurements.base import BaseParameters, Measurement
@@ -234,7 +234,7 @@ class SessionStorm(Measurement[StormParameters]):
                     len(failed) <= int(parameters.failures * len(storming)),
                     f"{len(storming) - len(failed)} of {len(storming)} clients within "
                     f"{parameters.deadline_s:g} s"
-                    + (f"; not {proof.some(failed)}" if failed else "")
+                    + (f"; not {some(failed, proof.MOST_NAMED)}" if failed else "")
                     + (f": {why}" if why else ""),
                     "see the VPN's log on these clients; give them more time: raise deadline; or "
                     "permit failures",
@@ -306,7 +306,7 @@ def _storm(
     if leaked:
         raise VpnError(
             vpn.id,
-            f"packets left outside the tunnel at {proof.some(leaked)}",
+            f"packets left outside the tunnel at {some(leaked, proof.MOST_NAMED)}",
             "find the route by which they leave",
         )
     trials = [stormed] if kept is None else [stormed, kept]

@@ -22,7 +22,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from culvert.errors import NotPossible
+from culvert.errors import NotPossible, some
 from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.mesh.costs import Costs, costs_of, watch_links
@@ -215,7 +215,7 @@ def _all_exchanged(silent: Sequence[Pair], count: int, deadline_s: float) -> Che
         not silent,
         f"{count - len(silent)} of {count} pairs"
         + (
-            f"; not within {deadline_s:g} s: {_named([pair.path for pair in silent])}"
+            f"; not within {deadline_s:g} s: {some([pair.path for pair in silent], MOST_NAMED)}"
             if silent
             else ""
         ),
@@ -256,9 +256,3 @@ def _all_relayed(
             seconds=watched_s,
         )
     ]
-
-
-def _named(paths: Sequence[Path]) -> str:
-    more = len(paths) - MOST_NAMED
-    shown = ", ".join(map(str, paths[:MOST_NAMED]))
-    return f"{shown} and {more} more" if more > 0 else shown

@@ -11,6 +11,7 @@ import polars as pl
 
 from culvert.analysis.declared import figures
 from culvert.analysis.headline import Headline, Question, Winner
+from culvert.errors import some
 from culvert.report.labels import Labels
 from culvert.report.model import Data
 from culvert.report.numbers import grouped
@@ -110,5 +111,5 @@ def _sentence(row: Mapping[str, Any], labels: Labels) -> str:
 
 def _numbers(jumps: Sequence[str]) -> str:
     if len(jumps) > 4:
-        return f"{', '.join(jumps[:3])} and {len(jumps) - 3} more"
+        return some(jumps)
     return joined(jumps)

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup, escape
 
+from culvert.errors import some
 from culvert.report.leaves import evidence
 from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import grouped
@@ -74,9 +75,7 @@ def _number(value: float | None, unit: float, decimals: int) -> str:
 
 
 def _paths(document: Mapping[str, Any]) -> str:
-    paths = [f"{source} to {target}" for source, target in document.get("paths", ())]
-    shown = ", ".join(paths[:3])
-    return f"{shown} and {len(paths) - 3} more" if len(paths) > 3 else shown
+    return some([f"{source} to {target}" for source, target in document.get("paths", ())])
 
 
 def _svg(document: Mapping[str, Any]) -> Markup:

@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from culvert import tools
-from culvert.errors import CulvertError, NotPossible, VpnError
+from culvert.errors import CulvertError, NotPossible, VpnError, some
 from culvert.journal.record import Part
 from culvert.measurements.base import Measurement
 from culvert.results import Metric, Status
@@ -145,9 +145,7 @@ class Execution:
         impossible = all(isinstance(error, NotPossible) for error in self._lost.values())
         finding = TrialFinding(Status.UNSUPPORTED if impossible else Status.FAILED)
         finding.lost = dict(self._lost)
-        named = ", ".join(map(str, left[:MOST_NAMED]))
-        more = f" and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
-        finding.reason = f"paths that were not measured: {named}{more}"
+        finding.reason = f"paths that were not measured: {some(left, MOST_NAMED)}"
         if len(left) < len(self._spec.topology.paths):
             finding.reason += "; figures of the others are kept by path"
         finding.evidence.missing_paths = tuple(map(str, left))
