@@ -30,6 +30,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="installing needs root
 class Works(NoVpn):
     name = "works"
     variants: ClassVar[tuple[Variant, ...]] = (Variant("slow", "one"), Variant("fast", "two"))
+    options: ClassVar[dict[str, str]] = {"extra": "with more"}
     role = "works"
 
     def version(self, host: Host) -> str:
@@ -121,6 +122,13 @@ def test_one_variant_of_a_role_is_installed() -> None:
     result = one("works/fast")
     assert (result.vpn, result.version, result.ok) == ("works/fast", "1.0-fast", True)
     assert (tools.tools_directory() / "fast").is_dir()
+
+
+@needs_root
+def test_an_option_is_installed_with_its_variant() -> None:
+    (result,) = install(["works/fast", "works/fast+extra"])
+    assert (result.vpn, result.ok) == ("works/fast works/fast+extra", True)
+    assert (tools.tools_directory() / "fast-extra").is_dir()
 
 
 @needs_root

@@ -75,13 +75,13 @@ def install_on_hosts(
         **({"ansible_become_password": sudo_password} if sudo_password else {}),
     }
     results = []
-    for name, variants in wanted_vpns(names).items():
+    for name, ids in wanted_vpns(names).items():
         driver = registry.installed().driver(name)
         if driver.role is None:
             continue
         begun = time.monotonic()
         keys = {"ANSIBLE_HOST_KEY_CHECKING": "True"}
-        done = play(driver, variants, str(inventory.absolute()), variables, keys, forks=FORKS)
+        done = play(driver, ids, str(inventory.absolute()), variables, keys, forks=FORKS)
         results.append(
             HostsInstall(
                 name,

@@ -20,6 +20,7 @@ from culvert.errors import CulvertError, NotPossible, UsageError
 from culvert.labs.this_machine import ThisMachine
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
+from culvert.vpns.registry import VpnId
 from culvert.vpns.variant import Missing
 
 HERE = ThisMachine()
@@ -50,7 +51,7 @@ class InstallResult:
 
 
 def install(names: Sequence[str]) -> list[InstallResult]:
-    """Install VPNs, each given as ``name`` or ``name/variant``, in the order given.
+    """Install VPNs, each given as ``name`` or ``name/variant+option``, in the order given.
 
     Raises UsageError for unknown names and NotPossible without Ansible, both before anything is
     installed. A failure of one VPN is a result, and the others are still installed. Without root,
@@ -58,43 +59,39 @@ def install(names: Sequence[str]) -> list[InstallResult]:
     """
     wanted = wanted_vpns(names)
     playbook_program()
-    return [
-        _install(registry.installed().driver(name), variants) for name, variants in wanted.items()
-    ]
+    return [_install(registry.installed().driver(name), ids) for name, ids in wanted.items()]
 
 
-def wanted_vpns(names: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The requested variants of each VPN; a bare name means all of them."""
+def wanted_vpns(names: Sequence[str]) -> dict[str, tuple[VpnId, ...]]:
+    """The requested variants of each VPN; a bare name means all of them, without options."""
     if not names:
         raise UsageError(
             "culvert install", "has no VPN to install", "try: culvert install wireguard/go"
         )
-    wanted: dict[str, tuple[str, ...]] = {}
+    wanted: dict[str, tuple[VpnId, ...]] = {}
     for text in names:
-        if "/" in text:
-            vpn_id = registry.parse(text)
-            chosen: tuple[str, ...] = (vpn_id.variant,)
-            name = vpn_id.name
-        else:
-            driver = registry.installed().driver(text)
-            name, chosen = text, tuple(variant.name for variant in driver.variants)
-        wanted[name] = tuple(dict.fromkeys((*wanted.get(name, ()), *chosen)))
+        ids = (registry.parse(text),) if "/" in text else _all(registry.installed().driver(text))
+        name = ids[0].name
+        wanted[name] = tuple(dict.fromkeys((*wanted.get(name, ()), *ids)))
     return wanted
 
 
-def _install(driver: type[Vpn], variants: tuple[str, ...]) -> InstallResult:
-    label = _label(driver, variants)
+def _all(driver: type[Vpn]) -> tuple[VpnId, ...]:
+    return tuple(VpnId(driver.name, variant.name) for variant in driver.variants)
+
+
+def _install(driver: type[Vpn], ids: tuple[VpnId, ...]) -> InstallResult:
     start = time.monotonic()
-    done = Played() if driver.role is None else _play_here(driver, variants)
+    done = Played() if driver.role is None else _play_here(driver, ids)
     duration_s = time.monotonic() - start
-    instances = [driver(variant) for variant in driver.variants if variant.name in variants]
+    instances = [registry.create(each) for each in ids]
     unfinished, notes = _missing(instances)
     failures = done.failures or (() if done.ignored else unfinished)
     if not failures:
         notes = (*done.ignored, *unfinished, *notes)
     versions = {vpn.variant.name: own for vpn in instances if (own := _version(vpn)) is not None}
     return InstallResult(
-        vpn=label,
+        vpn=driver.name if {*ids} == {*_all(driver)} else " ".join(map(str, ids)),
         role=driver.role,
         ok=not failures,
         changed=done.changed,
@@ -139,7 +136,7 @@ class Played:
 
 def play(
     driver: type[Vpn],
-    variants: Sequence[str],
+    ids: Sequence[VpnId],
     inventory: str | dict[str, Any],
     variables: Mapping[str, Any],
     environment: Mapping[str, str],
@@ -156,7 +153,8 @@ def play(
             # In a file of that directory: no secret is on a command line.
             extravars={
                 "culvert_role": driver.role,
-                "culvert_variants": list(variants),
+                "culvert_variants": list(dict.fromkeys(each.variant for each in ids)),
+                "culvert_options": sorted(frozenset[str]().union(*(each.options for each in ids))),
                 **variables,
             },
             envvars={
@@ -183,7 +181,7 @@ def play(
         return Played(runner.stats or {}, tuple(failures), tuple(_ignored_tasks(events)))
 
 
-def _play_here(driver: type[Vpn], variants: Sequence[str]) -> Played:
+def _play_here(driver: type[Vpn], ids: Sequence[VpnId]) -> Played:
     here = {
         "ansible_connection": "local",
         "ansible_python_interpreter": sys.executable,
@@ -191,7 +189,7 @@ def _play_here(driver: type[Vpn], variants: Sequence[str]) -> Played:
     }
     return play(
         driver,
-        variants,
+        ids,
         {"all": {"hosts": {"this-machine": here}}},
         {"culvert_tools": str(tools.tools_directory())},
         {"ANSIBLE_LOCALHOST_WARNING": "False"},
@@ -251,12 +249,6 @@ def playbook_program() -> Path:
             f"{sys.executable} -m pip install ansible-core",
         )
     return Path(found)
-
-
-def _label(driver: type[Vpn], variants: tuple[str, ...]) -> str:
-    if len(variants) == len(driver.variants):
-        return driver.name
-    return "+".join(f"{driver.name}/{variant}" for variant in variants)
 
 
 def _version(vpn: Vpn) -> str | None:

@@ -32,7 +32,6 @@ _OWN, _PEER, _KEY = "rosenpass/public.key", "rosenpass/peer.key", "rosenpass/exc
 _PRIVATE = "rosenpass/secret.key"
 _PRIVATELY = ("sh", "-c", 'umask 077 && exec "$@"', "sh")
 """The program writes keys with the mode that this leaves."""
-_BY_HAND = "cargo install --locked --root /usr/local rosenpass@0.2.3: see docs/vpns.md"
 _MAC_COOKIE = 32
 _EMPTY_DATA = OuterMessage(b"\x84\0\0\0")
 _MESSAGES = (
@@ -54,7 +53,7 @@ class Rosenpass:
         return OuterFlow(IPPROTO_UDP, frozenset({PORT}), messages=_MESSAGES)
 
     def missing(self, host: Host) -> list[Missing]:
-        return [] if host.find(PROGRAM) else [Missing(PROGRAM, _BY_HAND)]
+        return [] if host.find(PROGRAM) else [Missing.to_install(PROGRAM, self._vpn.id)]
 
     def configure(self, *nodes: Node) -> None:
         """A key pair for each of both nodes, and the public key of the other."""
@@ -64,7 +63,7 @@ class Rosenpass:
             public = node.write(_OWN, "")
             drafted = public.with_name("drafted.key")
             words = ["gen-keys", "--force", "--public-key", str(public)]
-            program = node.require(PROGRAM, _BY_HAND)
+            program = node.require(PROGRAM, f"culvert install {self._vpn.id}")
             node.run([*_PRIVATELY, program, *words, "--secret-key", str(drafted)])
             node.write(_PRIVATE, node.read(str(drafted)), secret=True)
             node.remove(str(drafted))
@@ -79,7 +78,7 @@ class Rosenpass:
         words += ["listen", there] if listens else []
         words += ["peer", "public-key", str(home / _PEER)]
         words += [] if listens else ["endpoint", there]
-        program = node.require(PROGRAM, _BY_HAND)
+        program = node.require(PROGRAM, f"culvert install {self._vpn.id}")
         argv = [*_PRIVATELY, program, *words, "outfile", str(home / _KEY)]
         self._vpn.start_process(node, argv, f"{PROGRAM}-{node.name}")
 
