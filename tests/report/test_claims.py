@@ -88,7 +88,7 @@ test = "tcp.goodput_bps: {GO} > {OVPN}"
     page = (run / "report.html").read_text()
     assert "functional: an emulated kernel" in page
     assert "Highest TCP goodput" not in page
-    assert page.count("not comparable with no VPN here") == 2  # those in user space
+    assert page.count("not comparable with the baseline here") == 2  # those in user space
 
 
 def judged(verdict: Verdict, effect: ClaimEffect | None, more: int | None, why: str = "") -> Judged:

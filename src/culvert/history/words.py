@@ -17,7 +17,7 @@ MOST_BESIDE = 6
 METHOD = (
     f"A new level has at least five runs. If nothing changed, the probability that any series of a "
     f"study and machine has a change is {percent(ALPHA)}. Its place is uncertain by about {NEAR} "
-    f"runs: what changed on the machine so near to it is beside it, not shown to be its cause."
+    f"runs: facts of the machine that changed near it are candidates, not causes."
 )
 CONTROL = "the link without a VPN changed too: the machine has changed"
 

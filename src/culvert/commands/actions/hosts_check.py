@@ -86,8 +86,8 @@ def _show_notes(hosts: Sequence[HostFound], inventory: Path) -> None:
         out.print(f"{count} not ready on one host or more:", style="dim")
         out.print(f"  {', '.join(vpns)}", markup=False, style="dim")
         _remedy(
-            f"culvert hosts install VPN --inventory {inventory}, if it is a program that is "
-            "missing; culvert hosts check --json has what each lacks on which host"
+            f"culvert hosts install VPN --inventory {inventory}"
+            " for missing programs; culvert hosts check --json lists what each lacks on which host"
         )
     for note in notes:
         if note.what in ALSO:

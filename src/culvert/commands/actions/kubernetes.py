@@ -122,7 +122,7 @@ def check_cluster(lab: Kubernetes, vpn: str, traffic: Sequence[str], *, as_json:
     remedies = [each.remedy for each in failed.checks if not each.passed] if failed else []
     if failed is not None:
         out.print(f"remedy: {failed.remedy or next(iter(remedies), '')}", markup=False)
-    verdict = "nothing is clear between the nodes" if found.ok else "NOT PROVED"
+    verdict = "no clear text between the nodes" if found.ok else "NOT PROVED"
     out.print(f"{verdict}, after {found.seconds:.1f} s", markup=False)
     return found.exit_code
 

@@ -24,7 +24,7 @@ def repair(directory: Directory, as_json: Json = False) -> None:
         print_json({"kept": found.kept, "lost": found.lost, "damaged": aside})
         return
     if found.aside is None:
-        out.print(f"nothing to repair: all {found.kept} trials are as they were written")
+        out.print(f"nothing to repair: all {found.kept} trials are unchanged")
         return
     for number, why in found.lost.items():
         out.print(f"lost: trial {number}: {why}", markup=False, style="yellow")

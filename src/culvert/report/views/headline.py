@@ -179,7 +179,7 @@ def _cell(headline: Headline, question: Question, vpn: str, scale: Scale) -> Hea
         scale.ends(absolute.value, absolute.low, absolute.high),
     )
     below = "the baseline" if vpn == BASELINE else "no baseline in the same blocks"
-    below = "not comparable with no VPN here" if vpn in headline.apart else below
+    below = "not comparable with the baseline here" if vpn in headline.apart else below
     # A link without a VPN needs no start: only the absolute time is meaningful.
     if question.column.absolute:
         below = ""

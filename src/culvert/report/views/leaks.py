@@ -36,7 +36,7 @@ NONE = Matrices(
     "What leaves the client beside its tunnel",
     "Rows: VPNs. Columns: what happened to the tunnel. A cell has the packets that the provider's "
     "router saw in clear after the event, by kind, and when the first and the last of them came, "
-    "in the trial with the most. A packet that waits or that the kernel refuses is no leak.",
+    "in the trial with the most. Packets that wait, or that the kernel refuses, do not count.",
     {
         Tightness.NOTHING: "no packet left beside the tunnel",
         Tightness.LEAKS: "packets left beside the tunnel: the trial with the most of them",

@@ -98,8 +98,8 @@ def _pooled(data: Data) -> Iterator[str]:
         yield (
             f"Kubernetes API, {what} {BASELINE} and {row['vpn']}: Mann-Whitney p = "
             f"{p_text(row['pooled_p'])} over {requests} requests treated as independent, as "
-            f"published. They come from {row['trials'] + base['trials']} runs and are "
-            f"effective sample size {effective_n}; "
+            f"published. They come from {row['trials'] + base['trials']} runs, with an "
+            f"effective sample size of {effective_n}; "
             f"over the means of the runs p = {p_text(row['p'])}"
         )
 

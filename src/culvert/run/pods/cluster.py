@@ -197,7 +197,7 @@ class ReachedCluster(Clusters):
         if vpn.id != "none":
             raise NotPossible(
                 f"{vpn.id} under this cluster",
-                "Culvert installs no VPN on a cluster that it did not make",
+                "Culvert installs VPNs only below its own cluster",
                 'write vpns = ["none"] for the cluster as it is, or use --cluster embedded',
             )
         if self._under is None:
@@ -224,7 +224,7 @@ class ReachedCluster(Clusters):
             raise Unreachable(error.what, error.why, error.remedy) from error
 
     def _open(self) -> Under:
-        self.say(f"making the run's place in the cluster {self._api.server}")
+        self.say(f"creating the run's namespaces in the cluster {self._api.server}")
         workspace = Workspace(self._api, new_run_id(), self._options)
         self._stack.enter_context(workspace)
         facts = {"Kubernetes": self._version, "API server": self._api.server}
