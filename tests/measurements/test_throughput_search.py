@@ -106,9 +106,14 @@ def above(**counts: int) -> SearchTrial:
     return SearchTrial(rate_pps=100_000, duration_s=0.5, **counts)
 
 
-def test_what_the_generator_did_not_send_near_its_ceiling_is_its_own_limit() -> None:
+@pytest.mark.parametrize(
+    ("ceiling_pps", "found"), [(105_000, Limit.GENERATOR), (400_000, Limit.PATH)]
+)
+def test_what_was_not_sent_is_the_generators_limit_near_its_ceiling_only(
+    ceiling_pps: float, found: Limit
+) -> None:
     late = above(scheduled=50_000, offered=40_000, received=40_000)
-    assert limit(BOUNDS, [late], ceiling(105_000)) is Limit.GENERATOR
+    assert limit(BOUNDS, [late], ceiling(ceiling_pps)) is found
 
 
 def test_a_path_that_takes_no_more_is_the_limit_itself() -> None:
@@ -116,11 +121,6 @@ def test_a_path_that_takes_no_more_is_the_limit_itself() -> None:
     assert limit(no_upper, [], ceiling(400_000)) is Limit.PATH
     assert limit(no_upper, [], ceiling(100_000)) is Limit.GENERATOR
     assert limit(no_upper, [], ceiling(100_000, by_link=True)) is Limit.PATH
-
-
-def test_what_a_tunnel_held_back_well_below_the_ceiling_is_the_path() -> None:
-    late = above(scheduled=50_000, offered=40_000, received=40_000)
-    assert limit(BOUNDS, [late], ceiling(400_000)) is Limit.PATH
 
 
 def test_a_full_socket_is_the_receivers_limit() -> None:

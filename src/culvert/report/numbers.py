@@ -58,6 +58,10 @@ class Scale:
         """Value, unit and interval: ``412 Mbit/s [405, 420]``."""
         return f"{self.text(value, low, high)} {self.ends(value, low, high)}".rstrip()
 
+    def of(self, value: float | None) -> float | None:
+        """A value in this unit."""
+        return None if value is None else value / self.factor
+
     def _places(self, value: float, low: float | None, high: float | None) -> int:
         """Decimal places: ``digits`` significant ones of the value (one more where the interval is
         narrow), but never more than two significant ones of the interval's width. Negative: tens.

@@ -21,7 +21,6 @@ from culvert.report.html.page import SharedFiles, render
 from culvert.report.labels import slug
 from culvert.report.model import read
 from culvert.report.sentences import question_scale, verdict
-from culvert.report.views.claims import claims_view
 from culvert.report.views.headline import HeadlineView, headline_views
 from culvert.site.contributed import Refused
 
@@ -129,7 +128,7 @@ def entry(place: Place, number: int, out: Path) -> Entry | Refused:
         page=f"run/{name}/index.html",
         lines=tuple(lines),
         cards=tuple(cards),
-        claims=tuple((str(one.verdict), one.text) for one in claims_view(data).claims),
+        claims=tuple((str(one.verdict), one.text) for one in data.claims.judged),
         # No path of this machine is published.
         tables=Tables(
             tables.runs.with_columns(run=pl.lit(f"run/{name}/index.html")),

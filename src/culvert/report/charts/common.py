@@ -195,7 +195,7 @@ def _bars(summary: pl.DataFrame, dots: Records, scale: Scale) -> Records:
     bars: Records = []
     for row in summary.iter_rows(named=True):
         estimate = row["median"], row["low"], row["high"]
-        median, low, high = (None if one is None else one / scale.factor for one in estimate)
+        median, low, high = map(scale.of, estimate)
         reached = [dot["value"] for dot in dots if dot["vpn"] == row["vpn"]]
         bars.append(
             {

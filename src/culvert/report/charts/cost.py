@@ -76,8 +76,8 @@ def _medians(data: Data, middle: pl.DataFrame, scale: Scale) -> Records:
             medians.append(
                 {
                     "vpn": vpn,
-                    **_ends("x", goodput, scale.factor),
-                    **_ends("y", cost, 1.0),
+                    **_ends("x", goodput, scale),
+                    **_ends("y", cost, _SECONDS),
                     "goodput": f"{scale.with_interval(*goodput)} {scale.name}",
                     "cost": _SECONDS.with_interval(*cost),
                     "trials": str(row["n"]),
@@ -138,11 +138,7 @@ def _panel(cell: Cell, medians: Records, scale: Scale) -> Panel:
 
 
 def _ends(
-    axis: str, estimate: tuple[float, float | None, float | None], factor: float
+    axis: str, estimate: tuple[float, float | None, float | None], scale: Scale
 ) -> dict[str, float | None]:
-    value, low, high = estimate
-    return {
-        axis: value / factor,
-        f"{axis}_low": None if low is None else low / factor,
-        f"{axis}_high": None if high is None else high / factor,
-    }
+    names = (axis, f"{axis}_low", f"{axis}_high")
+    return dict(zip(names, map(scale.of, estimate), strict=True))

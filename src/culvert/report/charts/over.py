@@ -143,9 +143,9 @@ def panel(
         {
             "vpn": row["vpn"],
             "n": row[over.column],
-            "value": row["median"] / scale.factor,
-            "low": None if row["low"] is None else row["low"] / scale.factor,
-            "high": None if row["high"] is None else row["high"] / scale.factor,
+            "value": scale.of(row["median"]),
+            "low": scale.of(row["low"]),
+            "high": scale.of(row["high"]),
             "shown": scale.with_unit_and_interval(row["median"], row["low"], row["high"]),
             "trials": row["n"],
         }

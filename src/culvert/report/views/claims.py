@@ -19,16 +19,21 @@ _MOST = 1000.0
 
 @dataclass(frozen=True)
 class ClaimView:
-    """One claim. ``kind`` is the class of its badge."""
+    """One claim, and what the page says of it."""
 
-    verdict: str
-    kind: str
-    text: str
-    source: str
+    judged: Judged
     evidence: str
     published: str
-    test: str
     parts: FigureTable | None
+
+    @property
+    def kind(self) -> str:
+        """The class of its badge."""
+        return self.judged.verdict.name.lower().replace("_", "-")
+
+    @property
+    def source(self) -> str:
+        return ", ".join(part for part in (self.judged.source, self.judged.place) if part)
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,15 @@ def claims_view(data: Data) -> ClaimsView:
     printed = dict(found.printed)
     return ClaimsView(
         counts=counts(found),
-        claims=tuple(_claim(one, printed.get(one.id, ""), data.labels) for one in found.judged),
+        claims=tuple(
+            ClaimView(
+                one,
+                evidence(one, data.labels),
+                printed.get(one.id, ""),
+                _parts(one, data.labels) if len(one.parts) > 1 else None,
+            )
+            for one in found.judged
+        ),
         published=_published(found.beside, data.labels) if found.beside else None,
         trouble=found.trouble,
     )
@@ -87,20 +100,6 @@ def _of_what(one: Judged, deciding: Part) -> str:
     """What a supported equivalence rejects: its small p value is not that of a difference."""
     alike = " within " in deciding.text or " no different from " in deciding.text
     return " against a larger difference" if alike and one.verdict is Verdict.SUPPORTED else ""
-
-
-def _claim(one: Judged, published: str, labels: Labels) -> ClaimView:
-    source = ", ".join(part for part in (one.source, one.place) if part)
-    return ClaimView(
-        verdict=str(one.verdict),
-        kind=one.verdict.name.lower().replace("_", "-"),
-        text=one.text,
-        source=source,
-        evidence=evidence(one, labels),
-        published=published,
-        test=one.test,
-        parts=_parts(one, labels) if len(one.parts) > 1 else None,
-    )
 
 
 def _which(one: Judged, deciding: Part, labels: Labels) -> str:
