@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from culvert.errors import LabError
+
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
@@ -35,6 +37,8 @@ class Process(ABC):
     name: str
     log: Path
     """Standard error, and standard output unless it is a pipe."""
+    _stdin: IO[bytes] | None = None
+    _stdout: IO[bytes] | None = None
     started_monotonic_ns: int
     """CLOCK_MONOTONIC of the node just before the program was executed."""
 
@@ -44,14 +48,19 @@ class Process(ABC):
         """Process id on the node."""
 
     @property
-    @abstractmethod
     def stdin(self) -> IO[bytes]:
-        """Pipe to the process; only if it was spawned with pipes."""
+        """Pipe to the process; raises LabError unless it was spawned with pipes."""
+        return self._pipe(self._stdin)
 
     @property
-    @abstractmethod
     def stdout(self) -> IO[bytes]:
-        """Pipe from the process; only if it was spawned with pipes."""
+        """Pipe from the process; raises LabError unless it was spawned with pipes."""
+        return self._pipe(self._stdout)
+
+    def _pipe(self, pipe: IO[bytes] | None) -> IO[bytes]:
+        if pipe is None:
+            raise LabError(self.name, "was started without pipes", "spawn it with pipes=True")
+        return pipe
 
     @abstractmethod
     def alive(self) -> bool:

@@ -102,8 +102,7 @@ def ends_in_silence(session: Session, outcome: Outcome) -> list[Check]:
 
     None on a link that is requested to lose packets or to be dark: silence is part of its result.
     """
-    impairment = session.link.impairment
-    if any(_may_be_silent(way) for way in (impairment.a_to_b, impairment.b_to_a)):
+    if any(map(_may_be_silent, session.link.impairment.ways)):
         return []
     allowed_ns = 1_000_000 * session.patience_ms(SILENCE_NS // 1_000_000)
     return list(_silences(outcome, allowed_ns))

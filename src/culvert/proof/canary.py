@@ -108,9 +108,5 @@ def echo_marked(
 
 def _pace(link: LinkSpec) -> float:
     """Packets per second that the link can carry in each direction."""
-    rates = [
-        way.trace.mean_rate_bps if way.trace else way.rate_on(link.rate_bps)
-        for way in (link.impairment.a_to_b, link.impairment.b_to_a)
-    ]
-    slowest = min((rate for rate in rates if rate), default=math.inf)
-    return min(CANARY_RATE_PPS, LINK_SHARE * slowest / (8 * LONGEST_OUTER_BYTES))
+    slowest_bps = link.slowest_bps or math.inf
+    return min(CANARY_RATE_PPS, LINK_SHARE * slowest_bps / (8 * LONGEST_OUTER_BYTES))

@@ -68,15 +68,9 @@ def found_share(packets: int) -> int:
 
 def one_in(wanted: int, link: LinkSpec) -> int:
     """One in ``wanted`` packets, or a larger share if the slower direction carries few."""
-    ways = (link.impairment.a_to_b, link.impairment.b_to_a)
-    rates_bps = [
-        way.trace.mean_rate_bps if way.trace is not None else way.rate_on(link.rate_bps)
-        for way in ways
-    ]
-    slowest_bps = min((rate for rate in rates_bps if rate is not None), default=None)
-    if slowest_bps is None:
+    if link.slowest_bps is None:
         return wanted
-    return max(1, min(wanted, int(slowest_bps / (8 * link.mtu) / SAMPLED_PPS)))
+    return max(1, min(wanted, int(link.slowest_bps / (8 * link.mtu) / SAMPLED_PPS)))
 
 
 def capture_parameters(flow: OuterFlow | None, canary: bytes) -> dict[str, object]:

@@ -115,9 +115,9 @@ class Session:
     def patience_ms(self, at_least_ms: int) -> int:
         """Longest time to wait for an answer: ``at_least_ms`` plus twice the link's requested round
         trip with its jitter."""
-        both = (self.link.impairment.a_to_b, self.link.impairment.b_to_a)
         requested_ns = sum(
-            way.delay_ns + (way.jitter.longest_ns if way.jitter else 0) for way in both
+            way.delay_ns + (way.jitter.longest_ns if way.jitter else 0)
+            for way in self.link.impairment.ways
         )
         return at_least_ms + 2 * round(requested_ns / 1e6)
 

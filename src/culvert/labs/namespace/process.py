@@ -11,9 +11,8 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
 
-from culvert.errors import DeadlineExceeded, LabError
+from culvert.errors import DeadlineExceeded
 from culvert.labs.namespace.launch import Started
 from culvert.labs.namespace.usage import cpu_groups, stopped, usage_of
 from culvert.labs.process import Process, Usage
@@ -31,6 +30,7 @@ class LocalProcess(Process):
         self.log = log
         self.started_monotonic_ns = started.monotonic_ns
         self._popen: subprocess.Popen[bytes] = started.popen
+        self._stdin, self._stdout = started.popen.stdin, started.popen.stdout
         self._pidfd = os.pidfd_open(started.popen.pid)
         self._lock = threading.Lock()
         self._groups = cpu_groups(started.popen.pid)
@@ -40,14 +40,6 @@ class LocalProcess(Process):
     def pid(self) -> int:
         """Process id, the same on the node as on the host."""
         return self._popen.pid
-
-    @property
-    def stdin(self) -> IO[bytes]:
-        return self._pipe(self._popen.stdin)
-
-    @property
-    def stdout(self) -> IO[bytes]:
-        return self._pipe(self._popen.stdout)
 
     def alive(self) -> bool:
         return self.returncode() is None
@@ -132,11 +124,6 @@ class LocalProcess(Process):
             deadline_s=GONE_DEADLINE_S,
             remedy="a process in it does not end after SIGKILL: see its state with ps",
         )
-
-    def _pipe(self, pipe: IO[bytes] | None) -> IO[bytes]:
-        if pipe is None:
-            raise LabError(self.name, "was started without pipes", "spawn it with pipes=True")
-        return pipe
 
     def _exited(self, timeout_s: float) -> bool:
         if self._pidfd < 0:

@@ -153,6 +153,11 @@ class Impairment:
         self.b_to_a.check()
 
     @property
+    def ways(self) -> tuple[OneWay, OneWay]:
+        """Both directions."""
+        return self.a_to_b, self.b_to_a
+
+    @property
     def per_super_packet(self) -> bool:
         return self.a_to_b.per_super_packet or self.b_to_a.per_super_packet
 

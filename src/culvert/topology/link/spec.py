@@ -42,6 +42,15 @@ class LinkSpec:
     """Number of queues at each end of a veth, in each direction: several, so that packets can be
     steered."""
 
+    @property
+    def slowest_bps(self) -> float | None:
+        """The rate of the slower direction, of a recorded one the mean; None: unlimited."""
+        rates = [
+            way.rate_on(self.rate_bps) if way.trace is None else way.trace.mean_rate_bps
+            for way in self.impairment.ways
+        ]
+        return min((rate for rate in rates if rate is not None), default=None)
+
     def requesting(self, mtu: int | None) -> Self:
         """The same with an MTU in bytes that the study writes; None: it writes none."""
         return self if mtu is None else replace(self, mtu=mtu, mtu_requested=True)

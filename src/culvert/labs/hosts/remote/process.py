@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, cast
+from typing import Any, cast
 
 from culvert.errors import CulvertError, DeadlineExceeded, LabError, NotPossible
 from culvert.exchange import Replies
@@ -70,7 +70,6 @@ class RemoteProcess(Process):
         self._code: int | None = None
         self._stopped = False
         self._room = MOST_ANSWER if once else None
-        self._stdin = self._stdout = None
         if pipes:
             self._stdin = io.BufferedWriter(InputPipe(self._write, self._end_input, CHUNK), CHUNK)
             self._stdout = io.BufferedReader(self._outputs["out"])
@@ -79,14 +78,6 @@ class RemoteProcess(Process):
     @property
     def pid(self) -> int:
         return self._pid
-
-    @property
-    def stdin(self) -> IO[bytes]:
-        return self._pipe(self._stdin)
-
-    @property
-    def stdout(self) -> IO[bytes]:
-        return self._pipe(self._stdout)
 
     def alive(self) -> bool:
         """True while it runs; a lost host's programs have ended."""
@@ -229,8 +220,3 @@ class RemoteProcess(Process):
     def _end_input(self) -> None:
         with suppress(CulvertError):
             self._agent.post("close_input", of=self._stream.number)
-
-    def _pipe(self, pipe: IO[bytes] | None) -> IO[bytes]:
-        if pipe is None:
-            raise LabError(self.name, "was started without pipes", "spawn it with pipes=True")
-        return pipe

@@ -57,9 +57,9 @@ class PodProgram(Process):
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._code: int | None = None
-        self._stdin = InputPipe(self.write, self.close_input)
-        self._reader, self._writer = os.pipe()
-        self._stdout = os.fdopen(self._reader, "rb")
+        self._stdin = cast("IO[bytes]", InputPipe(self.write, self.close_input))
+        reader, self._writer = os.pipe()
+        self._stdout = os.fdopen(reader, "rb")
         self.stderr = bytearray()
         self.reason = ""
         self._thread = threading.Thread(target=self._receive, name=self.name, daemon=True)
@@ -68,14 +68,6 @@ class PodProgram(Process):
     @property
     def pid(self) -> int:
         raise LabError(self.name, "the process id in a pod is not known", "report this")
-
-    @property
-    def stdin(self) -> IO[bytes]:
-        return cast("IO[bytes]", self._stdin)
-
-    @property
-    def stdout(self) -> IO[bytes]:
-        return self._stdout
 
     def alive(self) -> bool:
         """True while it runs, as far as the API server knows."""
@@ -87,7 +79,7 @@ class PodProgram(Process):
     def stop(self, *, grace_s: float = 2.0) -> None:
         """End its input, which ends the agent; then the connection. Idempotent."""
         if self.alive() and grace_s > 0:
-            self._stdin.close()
+            self.stdin.close()
             self.wait(grace_s)
         self.close()
 
