@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from culvert.measurements.leak.leak import Leak, LeakParameters, Watched
+from culvert.measurements.leak.leak import Leak, LeakParameters
 from culvert.measurements.leak.phases import Phase, Suspend, action_for
+from culvert.measurements.leak.watched import Watched
 from culvert.probe.results import FlowTally, LeakedPacket, LeakKind, Leaks
 from culvert.results import Status
 from culvert.topology.spec import LabSpec

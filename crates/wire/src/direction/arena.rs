@@ -144,16 +144,16 @@ impl Arena {
         }
     }
 
-    /// Bytes of memory that it has from the system, without the lists of frames.
-    pub fn memory_bytes(&self) -> usize {
-        (self.chunks.len() - self.empty.len()) * CHUNK_BYTES
+    /// Chunks of memory that it has from the system.
+    fn held_chunks(&self) -> usize {
+        self.chunks.len() - self.empty.len()
     }
 
     fn next_chunk(&mut self) -> Option<u32> {
         if let Some(chunk) = self.spare.pop() {
             return Some(chunk);
         }
-        if self.chunks.len() - self.empty.len() >= self.most_chunks {
+        if self.held_chunks() >= self.most_chunks {
             return None;
         }
         let chunk = self.empty.pop().unwrap_or_else(|| {
@@ -196,7 +196,7 @@ mod tests {
                 prop_assert_eq!(arena.read(id), &vec![value; bytes][..]);
                 arena.release(id);
             }
-            prop_assert!(arena.memory_bytes() <= (SPARE_CHUNKS + 1) * CHUNK_BYTES);
+            prop_assert!(arena.held_chunks() <= SPARE_CHUNKS + 1);
         }
     }
 
@@ -207,7 +207,7 @@ mod tests {
         while let Some(id) = put(&mut arena, 1, 60_000) {
             kept.push(id);
         }
-        assert!(arena.memory_bytes() <= 9 << 20);
+        assert!(arena.held_chunks() * CHUNK_BYTES <= 9 << 20);
         assert!(kept.len() * 60_000 > 8 << 20, "{}", kept.len());
         kept.drain(..).for_each(|id| arena.release(id));
         assert!(put(&mut arena, 2, 60_000).is_some());

@@ -53,12 +53,6 @@ impl Trace {
             }),
         }
     }
-
-    /// The mean rate in bits a second of full frames.
-    pub fn mean_rate_bps(&self) -> f64 {
-        let bits = self.moments_ns.len() as f64 * OPPORTUNITY_BYTES as f64 * 8.0;
-        bits / (self.period_ns as f64 / 1e9)
-    }
 }
 
 /// Where in a trace the link is.
@@ -122,12 +116,6 @@ mod tests {
             cursor.step(&trace);
         }
         assert_eq!(moments, [0, 2, 2, 5, 5, 7, 7, 10, 10]);
-    }
-
-    #[test]
-    fn the_mean_rate() {
-        let trace = Trace::parse("1\n2\n").expect("a trace");
-        assert!((trace.mean_rate_bps() - 12_112_000.0).abs() < 1.0);
     }
 
     #[test]

@@ -13,29 +13,22 @@ leak; one that waits, or that the kernel refuses, is none.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from culvert.errors import DeadlineExceeded, NotPossible, VpnError
 from culvert.measurements.base import BaseParameters, Measurement
-from culvert.measurements.leak.client import (
-    Applications,
-    FlowKind,
-    fall_silent,
-    provider_of,
-    public_host,
-)
+from culvert.measurements.leak.client import Applications, fall_silent, provider_of, public_host
 from culvert.measurements.leak.phases import Phase, PhaseAction, action_for
+from culvert.measurements.leak.watched import Watched
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.client import Task
-from culvert.probe.results import FlowTally, LeakedPacket, LeakKind, Leaks, parse
-from culvert.results import Label, Metric, Series
+from culvert.probe.results import Leaks, parse
+from culvert.results import Label
 from culvert.topology.graph import Role
-from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.outside import capture_parameters
 from culvert.trial.session import Session
@@ -49,8 +42,6 @@ EVENT_S = 60.0
 """Upper bound of the duration of an event's commands, without the time for which it holds."""
 RECOVER_S = 3.0
 """Longest time for an answer after the watch, before the client is started anew for the proof."""
-LONGEST_PAUSE_S = 1.0
-"""Between two messages of a flow: one that did not send leaks nothing."""
 _ANSWER_S = 0.2
 _ENDING_S = 15.0
 
@@ -137,130 +128,6 @@ def watch(session: Session, parameters: LeakParameters, action: PhaseAction) -> 
         doubts=list(watched.checks(session, frozen=bool(halted))),
         halted=halted,
     )
-
-
-@dataclass(frozen=True)
-class Watched:
-    """What was seen; ``before`` and ``after`` the event the applications' messages by flow."""
-
-    found: Leaks
-    before: Mapping[str, FlowTally]
-    after: Mapping[str, FlowTally]
-    event_ns: int
-    ended_ns: int
-    up_before: bool
-
-    @property
-    def since(self) -> Sequence[LeakedPacket]:
-        """The packets that leaked after the event began."""
-        return [each for each in self.found.leaked if each.realtime_ns >= self.event_ns]
-
-    def metrics(self) -> Iterator[Metric]:
-        """All of the trial; by kind with its name as a label."""
-        since = self.since
-        yield from self._of(since, {})
-        for kind in LeakKind:
-            of_kind = [each for each in since if each.kind is kind]
-            yield from self._of(of_kind, {"kind": kind.value})
-        queries = sum(each.kind is LeakKind.DNS for each in since)
-        yield Metric("clear_dns_queries", "packets", queries)
-        if self.up_before:
-            before = len(self.found.leaked) - len(since)
-            yield Metric("leaked_before_packets", "packets", before)
-        yield Metric("watched_ms", "ms", (self.ended_ns - self.event_ns) / 1e6)
-        yield Metric("tunnel_packets", "packets", self.found.tunnel_packets)
-        for name, tally in self.after.items():
-            flow = {"flow": name}
-            yield Metric("attempted_messages", "packets", tally.attempts, flow)
-            yield Metric("answered_messages", "packets", tally.answered, flow)
-        yield Metric("longest_pause_ms", "ms", self._longest_pause_ns() / 1e6)
-
-    def _of(self, leaked: Sequence[LeakedPacket], labels: Mapping[str, str]) -> Iterator[Metric]:
-        yield Metric("leaked_packets", "packets", len(leaked), labels)
-        yield Metric("leaked_bytes", "bytes", sum(each.bytes for each in leaked), labels)
-        if leaked:
-            times_ns = [each.realtime_ns - self.event_ns for each in leaked]
-            yield Metric("first_leak_ms", "ms", min(times_ns) / 1e6, labels)
-            yield Metric("last_leak_ms", "ms", max(times_ns) / 1e6, labels)
-
-    def series(self) -> list[Series]:
-        """Each leaked packet, with its time from the event."""
-        return [
-            Series(
-                "leaked_bytes",
-                "bytes",
-                [
-                    each.realtime_ns - self.event_ns
-                    for each in self.found.leaked
-                    if each.kind is kind
-                ],
-                [each.bytes for each in self.found.leaked if each.kind is kind],
-                {"kind": kind.value},
-            )
-            for kind in LeakKind
-            if any(each.kind is kind for each in self.found.leaked)
-        ]
-
-    def checks(self, session: Session, *, frozen: bool) -> Iterator[Check]:
-        """Whether a leak would have been seen."""
-        found = self.found
-        yield Check(
-            "every packet at the provider was examined",
-            found.kernel_drops == 0 and found.more_leaked == 0,
-            f"{found.kernel_drops} packets were not examined, {found.more_leaked} leaked ones not "
-            f"listed, on node {session.lab.of_role(Role.ROUTER)[0].name}",
-            "lower the rate, or stop other programs on this machine",
-        )
-        yield self._reached()
-        pause_ns = self._longest_pause_ns()
-        yield Check(
-            "the applications sent all the time",
-            frozen or pause_ns <= LONGEST_PAUSE_S * 1e9,
-            f"at most {pause_ns / 1e6:.0f} ms between two messages of a flow",
-            "stop other programs on this machine",
-        )
-        if session.vpn.outer_flow is None:
-            kinds = {each.kind for each in self.since}
-            wanted = {LeakKind.DNS, LeakKind.TCP, LeakKind.UDP, LeakKind.ICMP}
-            yield Check(
-                "the provider sees each kind of packet without a VPN",
-                wanted <= kinds,
-                f"seen: {', '.join(sorted(kinds)) or 'nothing'}",
-                "the capture at the provider has no traffic: check the probe's capabilities",
-            )
-        else:
-            yield Check(
-                "the tunnel's packets are at the provider",
-                found.tunnel_packets > 0,
-                f"{found.tunnel_packets} packets are of the tunnel",
-                "the tunnel does not cross the provider's router: check the routes",
-            )
-
-    def _reached(self) -> Check:
-        """Whether flows of IPv4 were answered through the tunnel before the event; if it comes up
-        only then, after."""
-        tallies = self.before if self.up_before else self.after
-        silent = [
-            name for name, tally in tallies.items() if not name.endswith("6") and not tally.answered
-        ]
-        answered = sum(tally.answered for tally in tallies.values())
-        return Check(
-            "the applications reach the public host",
-            not silent,
-            f"{answered} messages were answered {'before' if self.up_before else 'after'} the "
-            "event" + (f", none of {', '.join(silent)}" if silent else ""),
-            "the tunnel does not carry the client's traffic to the internet: try "
-            "culvert up VPN --topology public",
-        )
-
-    def _longest_pause_ns(self) -> int:
-        """Of all flows but streams, which wait for a connection once theirs is broken."""
-        pauses_ns = [
-            tally.longest_pause_ns
-            for name, tally in self.after.items()
-            if not name.startswith(FlowKind.TCP_STREAM)
-        ]
-        return max(pauses_ns, default=0)
 
 
 def _require(session: Session, action: PhaseAction) -> None:

@@ -5,9 +5,9 @@ use crate::protocol::failure::{Failure, during};
 use crate::protocol::values::{Canary, Seconds, Token};
 use crate::tasks::context::{Context, Listening};
 use crate::tasks::tcp::lobby::{GREETING_TIMEOUT, Lobby};
-use crate::tasks::tcp::stream::check_streams;
 use crate::tasks::tcp::stream::read::{Drained, End, Reading, drain, together};
 use crate::tasks::tcp::stream::write::{Backward, write_until};
+use crate::tasks::tcp::stream::{check_streams, each};
 use crate::timing::clock;
 use crate::timing::stop::Stop;
 use serde::{Deserialize, Serialize};
@@ -142,19 +142,7 @@ fn drain_all(
             Ok((drained?, written.unwrap_or_else(|broken| broken.written)))
         })
     };
-    if let [connection] = connections {
-        return Ok(vec![one(connection)?]);
-    }
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = connections
-            .iter()
-            .map(|connection| scope.spawn(|| one(connection)))
-            .collect();
-        let joined = threads.into_iter().map(|thread| thread.join());
-        joined
-            .map(|outcome| outcome.expect("a stream does not panic"))
-            .collect()
-    })
+    each(connections, one)
 }
 
 fn listen(parameters: &Parameters) -> Result<Socket, Failure> {

@@ -9,7 +9,7 @@ use crate::tasks::tcp::stream::read::{Drained, Reading, drain as read_all, toget
 use crate::tasks::tcp::stream::write::{
     Acknowledged, Interval, Writing, drain, read_congestion_control, set_options, write_all,
 };
-use crate::tasks::tcp::stream::{check_streams, check_write_size};
+use crate::tasks::tcp::stream::{check_streams, check_write_size, each};
 use crate::timing::clock;
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
@@ -200,19 +200,7 @@ fn run_all(
             outcome
         })
     };
-    if let [connection] = connections {
-        return Ok(vec![one(connection)?]);
-    }
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = connections
-            .iter()
-            .map(|connection| scope.spawn(|| one(connection)))
-            .collect();
-        let joined = threads.into_iter().map(|thread| thread.join());
-        joined
-            .map(|outcome| outcome.expect("a stream does not panic"))
-            .collect()
-    })
+    each(connections, one)
 }
 
 fn send(

@@ -29,3 +29,23 @@ pub fn check_write_size(write_size: usize) -> Result<(), Failure> {
         format!("give 1 to {MAX_WRITE} bytes"),
     ))
 }
+
+/// What becomes of each connection, in a thread of its own; of a single one in this thread.
+pub fn each<C: Sync, T: Send>(
+    connections: &[C],
+    one: impl Fn(&C) -> Result<T, Failure> + Sync,
+) -> Result<Vec<T>, Failure> {
+    if let [connection] = connections {
+        return Ok(vec![one(connection)?]);
+    }
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = connections
+            .iter()
+            .map(|connection| scope.spawn(|| one(connection)))
+            .collect();
+        let joined = threads.into_iter().map(|thread| thread.join());
+        joined
+            .map(|outcome| outcome.expect("a stream does not panic"))
+            .collect()
+    })
+}
