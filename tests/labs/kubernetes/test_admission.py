@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from culvert.labs.kubernetes.api.client import Api, ApiError, NotAdmitted
+from culvert.labs.kubernetes.api.client import Api
+from culvert.labs.kubernetes.api.refusal import ApiError, NotAdmitted
 from culvert.labs.kubernetes.api.timed_requests import TimedRequests
 
 SECURITY = {

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from culvert.errors import LabError, NotPossible, UsageError
-from culvert.labs.kubernetes.api.client import Api, ApiError, Http, NotAdmitted
+from culvert.labs.kubernetes.api.client import Api
+from culvert.labs.kubernetes.api.refusal import ApiError, Http, NotAdmitted
 from culvert.labs.kubernetes.embedded.cluster import EmbeddedCluster
 from culvert.labs.kubernetes.pods import choice, manifests
 from culvert.labs.kubernetes.pods.lab import KubernetesLab

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from culvert.labs.kubernetes.api.client import Api, ApiError
+from culvert.labs.kubernetes.api.client import Api
+from culvert.labs.kubernetes.api.refusal import ApiError
 
 VERSION = {"gitVersion": "v1.34.4", "major": "1", "minor": "34"}
 VERSION |= dict.fromkeys(

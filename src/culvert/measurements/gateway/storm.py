@@ -269,15 +269,7 @@ def _storm(
         talks = [Talk(node.name, node, gateway) for node in nodes]
         return CrowdRun(session, seats, talks, load, session.inner, QUIET_MS)
 
-    light = Load(
-        Transport.UDP,
-        2 * parameters.deadline_s + parameters.cut_s + parameters.coming_s + parameters.stay_s + 30,
-        (PACKET_BYTES,),
-        rate_pps=parameters.rate,
-        segmentation="none",
-        early=True,
-        until_all=not event.starts,
-    )
+    light = _light(parameters)
     steady = crowd(before, _steady(session, light, parameters)) if before else None
     run = crowd(storming, light)
     attempts = Attempts()
@@ -302,6 +294,14 @@ def _storm(
         stormed = run.until_all(parameters.deadline_s)
     kept = None if steady is None else steady.stop()
     used = parse(Accounted, accounts.stop())
+    _refuse_leaks(session, beside)
+    trials = [stormed] if kept is None else [stormed, kept]
+    control = control_bytes(session, gateway, used, trials)
+    return Storm(event_ns, attempts, stormed, kept, used, control)
+
+
+def _refuse_leaks(session: Session, beside: proof.Beside) -> None:
+    vpn = session.vpn
     leaked = proof.names_in(session, beside.end()) if vpn.outer_flow is not None else []
     if leaked:
         raise VpnError(
@@ -309,9 +309,19 @@ def _storm(
             f"packets left outside the tunnel at {some(leaked, proof.MOST_NAMED)}",
             "find the route by which they leave",
         )
-    trials = [stormed] if kept is None else [stormed, kept]
-    control = control_bytes(session, gateway, used, trials)
-    return Storm(event_ns, attempts, stormed, kept, used, control)
+
+
+def _light(parameters: StormParameters) -> Load:
+    """That of the clients that connect."""
+    return Load(
+        Transport.UDP,
+        2 * parameters.deadline_s + parameters.cut_s + parameters.coming_s + parameters.stay_s + 30,
+        (PACKET_BYTES,),
+        rate_pps=parameters.rate,
+        segmentation="none",
+        early=True,
+        until_all=not parameters.event.starts,
+    )
 
 
 def _steady(session: Session, light: Load, parameters: StormParameters) -> Load:

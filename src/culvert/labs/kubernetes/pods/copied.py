@@ -6,7 +6,8 @@ from contextlib import suppress
 from typing import Any
 
 from culvert.errors import CulvertError, NotPossible
-from culvert.labs.kubernetes.api.client import Api, Http
+from culvert.labs.kubernetes.api.client import Api
+from culvert.labs.kubernetes.api.refusal import Http
 from culvert.labs.kubernetes.pods import state
 from culvert.labs.kubernetes.pods.choice import ClusterNodeInfo, Wish
 from culvert.labs.kubernetes.pods.node import PodAddress, PodNode

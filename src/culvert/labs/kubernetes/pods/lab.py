@@ -19,7 +19,7 @@ from ipaddress import IPv4Address
 from culvert.errors import CulvertError, LabError, NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.host import Host
-from culvert.labs.kubernetes.api.client import ApiError
+from culvert.labs.kubernetes.api.refusal import ApiError
 from culvert.labs.kubernetes.pods import choice, copied, manifests, state
 from culvert.labs.kubernetes.pods.choice import ANYWHERE, By, Chosen, ClusterNodeInfo, Wish
 from culvert.labs.kubernetes.pods.manifests import PodPlan

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from culvert.errors import LabError
-from culvert.labs.kubernetes.api.client import Api, Http
+from culvert.labs.kubernetes.api.client import Api
+from culvert.labs.kubernetes.api.refusal import Http
 from culvert.labs.kubernetes.pods import manifests, namespaces
 
 

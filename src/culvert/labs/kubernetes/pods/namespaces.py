@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from culvert.labs.kubernetes.api.client import Api, Http
+from culvert.labs.kubernetes.api.client import Api
+from culvert.labs.kubernetes.api.refusal import Http
 from culvert.labs.kubernetes.pods.manifests import Manifest
 from culvert.waiting import wait_until
 

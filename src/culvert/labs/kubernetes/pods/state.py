@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from culvert.errors import LabError
-from culvert.labs.kubernetes.api.client import Api, Http
+from culvert.labs.kubernetes.api.client import Api
+from culvert.labs.kubernetes.api.refusal import Http
 
 _IMAGE = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
 _CONTAINER = frozenset(

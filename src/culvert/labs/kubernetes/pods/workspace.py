@@ -10,7 +10,8 @@ from ipaddress import IPv4Address
 from typing import Any
 
 from culvert.errors import LabError, NotPossible
-from culvert.labs.kubernetes.api.client import Api, Http
+from culvert.labs.kubernetes.api.client import Api
+from culvert.labs.kubernetes.api.refusal import Http
 from culvert.labs.kubernetes.pods import lost, manifests, namespaces, state
 from culvert.labs.kubernetes.pods.lost import Controller
 from culvert.labs.kubernetes.pods.manifests import Manifest, Owner, PodPlan
