@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from culvert.measurements.apps.quic import Quic, QuicParameters
-from culvert.measurements.streams.quic_packets import UNCOUNTED, datagram_traffic
+from culvert.measurements.apps.quic import UNCOUNTED, Quic, QuicParameters, datagram_traffic
 from culvert.probe.results import Datagrams
 from culvert.results import Status
 from culvert.topology.link.impairment import Impairment, OneWay

@@ -18,10 +18,9 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, model_validator
 
 from culvert.measurements.apps.marked import MarkedFlow
-from culvert.measurements.apps.times import PERCENTILES, times_ms
+from culvert.measurements.apps.quic import PERCENTILES, datagram_traffic, times_ms
 from culvert.measurements.base import SAMPLE_ONE_IN, BaseParameters, Measurement
 from culvert.measurements.parameters import Duration
-from culvert.measurements.streams.quic_packets import datagram_traffic
 from culvert.measurements.streams.tcp_packets import exchange_traffic
 from culvert.measurements.streams.udp_stream import SLACK_S
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight, family

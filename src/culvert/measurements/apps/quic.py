@@ -16,26 +16,27 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from culvert.measurements.apps.marked import MarkedFlow
-from culvert.measurements.apps.times import PERCENTILES, times_ms
 from culvert.measurements.base import SAMPLE_ONE_IN, BaseParameters, Measurement
 from culvert.measurements.ceiling import bare_link_tells
 from culvert.measurements.parameters import Duration, Streams
-from culvert.measurements.streams.packet import received
-from culvert.measurements.streams.quic_packets import datagram_traffic
+from culvert.measurements.streams.packet import UDP_HEADERS, received
 from culvert.measurements.streams.udp_stream import SLACK_S
 from culvert.measurements.tcp.tcp import goodput_bps
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight, family
-from culvert.probe.results import QuicSent, QuicSunk, SecureServer, parse
+from culvert.probe.results import Datagrams, QuicSent, QuicSunk, SecureServer, Times, parse
 from culvert.proof.limits import connection_is_not_the_limit
 from culvert.results import Histogram, Label, Metric, measured
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
-from culvert.trial.traffic import add_traffic
+from culvert.trial.traffic import Flow, InnerTraffic, add_traffic
 from culvert.units import DurationS
 
 INTERVAL_MS = 100
 CEILING_S = 0.25
+PERCENTILES = ("p50", "p90", "p99", "max")
+UNCOUNTED = 4
+"""Datagrams of a connection that its end does not count: those that close it."""
 MAX_FAILED = 0.1
 """Share of handshakes that may fail."""
 LESS, MORE = Better.LESS, Better.MORE
@@ -180,6 +181,29 @@ def _metrics(sent: QuicSent) -> list[Metric]:
         "datagrams_per_call": sent.datagrams / max(sent.calls, 1),
     }
     return measured(Quic.metrics, values)
+
+
+def datagram_traffic(near: Datagrams, far: Datagrams, connections: int) -> InnerTraffic:
+    """QUIC's inner packets, from what both ends of ``connections`` from a to b count."""
+    return InnerTraffic(
+        a_to_b_sent=_flow(near.sent + UNCOUNTED * connections, near.sent_bytes),
+        a_to_b_received=_flow(far.received, far.received_bytes),
+        b_to_a_sent=_flow(far.sent + UNCOUNTED * connections, far.sent_bytes),
+        b_to_a_received=_flow(near.received, near.received_bytes),
+    )
+
+
+def _flow(datagrams: int, payload_bytes: int) -> Flow:
+    return Flow(datagrams, payload_bytes + datagrams * UDP_HEADERS)
+
+
+def times_ms(what: str, times: Times | None, count: int) -> dict[str, float | None]:
+    """Metrics in ms. Of ``count`` times one must lie beyond a percentile; the median is given of a
+    single one as well."""
+    if times is None:
+        return {}
+    us = {name: times.us(name, None if name == "p50" else count) for name in PERCENTILES}
+    return {f"{what}_{name}_ms": None if at is None else at / 1e3 for name, at in us.items()}
 
 
 def _connected(sent: QuicSent, parameters: QuicParameters) -> Check:
