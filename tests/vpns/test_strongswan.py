@@ -324,6 +324,8 @@ class TestConfiguration:
         )
         assert "dpd_action = restart\n" in caller
         assert "close_action = start\n" in caller
+        assert "keyingtries = 0\n" in caller  # for ever: an outage may last longer than one try
+        assert "keyingtries = 1\n" in called
         assert "dpd_action = clear\n" in called
         for text in (caller, called):
             assert "dpd_delay = 2\n" in text

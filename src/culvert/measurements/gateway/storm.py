@@ -236,14 +236,24 @@ class SessionStorm(Measurement[StormParameters]):
                     f"{parameters.deadline_s:g} s"
                     + (f"; not {some(failed, proof.MOST_NAMED)}" if failed else "")
                     + (f": {why}" if why else ""),
-                    "see the VPN's log on these clients; give them more time: raise deadline; or "
-                    "permit failures",
+                    _remedy(parameters.event),
                     {"failed": failed},
                 ),
                 *([kept_pace(storm.attempts, parameters.pace)] if parameters.pace.period_s else []),
                 *([canary] if canary else []),
             ],
         )
+
+
+def _remedy(event: Event) -> str:
+    remedy = "see the VPN's log on these clients; give them more time: raise deadline; or permit "
+    remedy += "failures"
+    if event.starts:
+        return remedy
+    return (
+        "this VPN does not detect the event as configured: add its option for that, such as +dpd "
+        f"(culvert vpns); or {remedy}"
+    )
 
 
 def _storm(

@@ -173,6 +173,7 @@ def _connection(carriage: Carriage, one: IkeConnection, upkeep: Upkeep, ike_prop
     rekey_time = 0
     reauth_time = 0
     dpd_delay = {DPD_S if upkeep.dead_peer_detection else 0}
+    keyingtries = {0 if reconnects else 1}
     unique = replace
     local {{
       auth = {auth}
