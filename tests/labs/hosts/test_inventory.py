@@ -115,7 +115,7 @@ def test_the_largest_number_of_clients_with_hosts_is_stated(tmp_path: Path) -> N
 
     many = refused(32, {"all": three})
     assert many.why.endswith("c4 (client) and c5 (client) and c6 (client) and 27 more")
-    assert many.remedy.startswith("add hosts, or use at most 2 clients;")
+    assert many.remedy.startswith("add hosts, or use at most 2 clients (also in [lab]);")
     assert "use at most 2 clients" in refused(3, {"all": three}).remedy
     no_gateway = refused(3, {"all": {"children": ["clients"]}, "clients": three})
     assert no_gateway.why.endswith("no host for gateway")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from culvert.errors import NotPossible, UsageError
+from culvert.errors import UsageError
 from culvert.labs.kind import LabKind, LabOption, Place
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ class Hosts(LabKind):
 
     @contextmanager
     def open(self, study: Study) -> Iterator[Place]:
-        """Raises UsageError for an inventory that cannot be read."""
+        """Raises UsageError for an inventory that cannot be read, NotPossible for one with too few
+        hosts for the study's own topology, whose links are measured before each block."""
         from getpass import getpass
 
         from culvert.console import err
@@ -58,14 +59,14 @@ class Hosts(LabKind):
         password = getpass("sudo password on the hosts: ") if asked else None
         hosts = read_inventory(self.inventory, sudo_password=password)
         topologies = [topology_of(study.file.lab, one) for one in study.file.condition]
+        assigned = [hosts.assign(topology) for topology in topologies]
         nodes = max(len(topology.nodes) for topology in topologies)
         fleet = Fleet(hosts, new_run_id())
 
         def make_lab(spec: LabSpec) -> Lab:
             return HostsLab(fleet, spec, allow_impairment=bool(self.given.get("allow-impairment")))
 
-        with suppress(NotPossible):  # a measurement may have another topology
-            fleet.begin(hosts.assign(topologies[0]).values())  # while the rest is prepared
+        fleet.begin(assigned[0].values())  # while the rest of the run is prepared
         try:
             yield Place(make_lab, imagined(nodes), real_links=True, require=hosts.assign)
         finally:

@@ -113,7 +113,7 @@ def _fewer(topology: Topology, found: Mapping[str, HostEntry], lacking: Sequence
     others = sum(node.role is not Role.CLIENT for node in lacking)
     free = sum(not found[node.name].nodes for node in clients if node.name in found)
     if left > 0 and others <= free:
-        return f"use at most {left} clients"
+        return f"use at most {left} clients (also in [lab])"
     return "leave out VPNs that need servers"
 
 
