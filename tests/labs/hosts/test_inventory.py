@@ -99,7 +99,7 @@ def test_what_ansible_cannot_read_is_named(tmp_path: Path) -> None:
 
 
 def test_too_few_hosts_are_named_with_the_node(tmp_path: Path) -> None:
-    with pytest.raises(NotPossible, match=r"no host for b \(member\)"):
+    with pytest.raises(NotPossible, match=r"none is left for b \(member\)"):
         inventory_of(tmp_path, {"all": {"hosts": ["one"]}}).assign(pair())
     with pytest.raises(UsageError, match="does not exist"):
         read_inventory(tmp_path / "none.yml")
@@ -118,5 +118,5 @@ def test_the_largest_number_of_clients_with_hosts_is_stated(tmp_path: Path) -> N
     assert many.remedy.startswith("add hosts, or use at most 2 clients (also in [lab]);")
     assert "use at most 2 clients" in refused(3, {"all": three}).remedy
     no_gateway = refused(3, {"all": {"children": ["clients"]}, "clients": three})
-    assert no_gateway.why.endswith("no host for gateway")
+    assert no_gateway.why.endswith("none is left for gateway")
     assert "leave out VPNs" in no_gateway.remedy
