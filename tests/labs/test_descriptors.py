@@ -6,7 +6,7 @@ import resource
 
 import pytest
 
-from culvert.labs.netns.limits import descriptors_of, nodes_within, permit
+from culvert.labs.descriptors import descriptors_of, nodes_within, permit
 
 
 def test_the_most_nodes_are_those_whose_files_fit() -> None:

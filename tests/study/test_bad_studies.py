@@ -145,7 +145,7 @@ def refused(text: str) -> StudyError:
         (
             ONE_VPN + UDP + WIRE + '[[condition]]\nname = "x"\nreorder = "1%"\n',
             "condition[0].reorder",
-            "no delay",
+            "it needs a delay",
             "add a delay",
         ),
         (

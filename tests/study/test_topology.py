@@ -192,7 +192,7 @@ def test_a_lab_that_cannot_be(lab: str, line: int, key: str, why: str, remedy: s
             WIRE,
             'links = { "b-core" = { reorder = "1%" } }',
             "links.b-core.reorder",
-            "no delay",
+            "it needs a delay",
             "add a delay",
         ),
         (

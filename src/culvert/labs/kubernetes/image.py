@@ -20,7 +20,6 @@ from culvert import __version__
 from culvert.errors import LabError, NotPossible, UsageError
 from culvert.files.target import replacing
 from culvert.labs.probes import static_probe
-from culvert.labs.this_machine import ThisMachine
 
 PROBE_IMAGE = f"culvert.local/probe:{__version__}"
 PROBE_PATH = "/culvert-probe"
@@ -157,6 +156,8 @@ def write(image: Image, path: Path) -> None:
 def import_archive(path: Path) -> None:
     """Import an archive into this machine's containerd, where the kubelet finds it. Raises
     NotPossible without ctr, LabError if it fails."""
+    from culvert.labs.this_machine import ThisMachine  # it takes long, and studies need names only
+
     machine = ThisMachine()
     if machine.find("ctr") is None:
         raise NotPossible(

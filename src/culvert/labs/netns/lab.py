@@ -14,6 +14,7 @@ from culvert.errors import LabError, NotPossible, UsageError
 from culvert.labs.base import Lab
 from culvert.labs.cpu import aes, affinity
 from culvert.labs.cpu.interrupts import deferred
+from culvert.labs.descriptors import permit
 from culvert.labs.host import Host
 from culvert.labs.link import netem, veth
 from culvert.labs.link.wire.cable import Wire, WireEnd
@@ -23,7 +24,7 @@ from culvert.labs.namespace import interfaces as links
 from culvert.labs.namespace.claim import Claim, claim
 from culvert.labs.namespace.places import prepare_names, run_directory
 from culvert.labs.netns import public_side
-from culvert.labs.netns.limits import check, permit
+from culvert.labs.netns.limits import check
 from culvert.labs.netns.node import NetnsNode
 from culvert.labs.node import Node
 from culvert.labs.process import Process

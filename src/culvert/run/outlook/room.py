@@ -14,7 +14,7 @@ from pathlib import Path
 
 from culvert.errors import NotPossible
 from culvert.labs import guest
-from culvert.labs.netns.limits import descriptors_of, nodes_within
+from culvert.labs.descriptors import descriptors_of, nodes_within
 from culvert.machine.record.memory import read_memory
 from culvert.machine.tree import Tree
 from culvert.privilege import machine_proc
