@@ -14,9 +14,9 @@ from culvert.labs.node import Node
 from culvert.results import Status
 from culvert.run.trials.finding import TrialFinding
 from culvert.runid import new_run_id
-from culvert.topology.graph import Path
+from culvert.topology.graph import Path, Topology
 from culvert.topology.link.spec import LinkSpec
-from culvert.topology.shapes import mesh, serving
+from culvert.topology.shapes import mesh, serving, star
 from culvert.topology.spec import LabSpec
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract.observe import node_state
@@ -89,18 +89,26 @@ def iptables(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("outside", "iptables")
-@pytest.mark.parametrize("killed", [False, True])
-def test_nothing_is_left(*, killed: bool) -> None:
+@pytest.mark.parametrize(
+    ("shape", "killed"),
+    [
+        (mesh(3, paths=[Path("a", "b")]), False),
+        (mesh(3, paths=[Path("a", "b")]), True),
+        (star(2), True),
+    ],
+)
+def test_nothing_is_left(shape: Topology, *, killed: bool) -> None:
     contestant: Vpn = vpn(WORDS[0])
-    topology = serving(mesh(3, paths=[Path("a", "b")]), contestant.needs)
+    topology = serving(shape, contestant.needs)
     with NetnsLab(new_run_id(), LabSpec(topology=topology)) as lab:
         before = {name: (rules(node), node_state(node)) for name, node in lab.nodes.items()}
         contestant.prepare(lab)
         bring_up(contestant)
-        assert any("5270" in rule for rule in rules(lab.a))
-        assert any("5270" in rule for rule in rules(lab.a) if rule.startswith("-6"))
+        source = lab.nodes[shape.paths[0].source]
+        assert any("5270" in rule for rule in rules(source))
+        assert any("5270" in rule for rule in rules(source) if rule.startswith("-6"))
         if killed:
-            contestant.crash(lab.a)
+            contestant.crash(source)
         contestant.stop(lab)
         for name, (ruled, state) in before.items():
             assert rules(lab.nodes[name]) == ruled, name

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Interface
 
+from culvert.topology.graph import SERVERS
 from culvert.vpns.authoring import (
     DIRECT,
     AssigningMeshVpn,
@@ -180,5 +181,5 @@ class Headscale(AssigningMeshVpn):
         ran = bool(self.processes[node.name])
         most_s = grace_s if self.claims_direct else members.RELAYED_GRACE_S
         super()._stop_processes(node, grace_s=min(grace_s, most_s))
-        if ran and node.role is Role.MEMBER:
+        if ran and node.role not in SERVERS:
             members.sweep(node)

@@ -13,6 +13,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
+from culvert.topology.graph import SERVERS
 from culvert.vpns.authoring import (
     DIRECT,
     AssigningMeshVpn,
@@ -134,7 +135,7 @@ class NetBird(AssigningMeshVpn):
     def _stop_processes(self, node: Node, *, grace_s: float = _STOP_S) -> None:
         ran = bool(self.processes[node.name])
         super()._stop_processes(node, grace_s=grace_s)
-        if ran and node.role is Role.MEMBER:
+        if ran and node.role not in SERVERS:
             daemon.sweep(node)
 
     def drop(self, path: Path) -> None:

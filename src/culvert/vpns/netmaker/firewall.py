@@ -5,6 +5,7 @@ Those that a member had before are not netclient's and stay.
 
 from __future__ import annotations
 
+from culvert.topology.graph import SERVERS
 from culvert.vpns.authoring import (
     LEAVE_OUT,
     AssigningMeshVpn,
@@ -12,7 +13,6 @@ from culvert.vpns.authoring import (
     Node,
     NotPossible,
     Policy,
-    Role,
     Variant,
 )
 
@@ -47,6 +47,6 @@ class LeavesTables(AssigningMeshVpn):
     def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
         ran = bool(self.processes[node.name])
         super()._stop_processes(node, grace_s=grace_s)
-        if ran and node.role is Role.MEMBER:
+        if ran and node.role not in SERVERS:
             for table in sorted(tables(node) - self._tables.get(node.name, _TABLES)):
                 node.run([str(node.find("nft")), "delete", "table", *table.split()], check=False)
