@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from culvert.features.record import Record
-from culvert.features.verify import life
+from culvert.features.verify import bench, life
 from culvert.features.verify.bench import SHORT, Bench, FeatureTest, Finding, Undecided
 from culvert.features.verify.ipv6 import PingOverIpv6, TunnelOverIpv6
 from culvert.features.verify.life import (
@@ -20,8 +20,12 @@ from culvert.features.verify.policy import ForbiddenFlows
 from culvert.features.verify.run import TESTS, verified
 from culvert.labs.node import Node
 from culvert.measurements.mtu.mtu import MtuDirection
+from culvert.results import Metric, Status
+from culvert.run.trials.finding import TrialFinding
 from culvert.topology.graph import Path
+from culvert.trial.outcome import Outcome
 from culvert.vpns.base import Vpn
+from culvert.vpns.variant import DIRECT
 from culvert.vpns.wireguard.driver import WireGuard
 from tests.run.cells import vpn
 from tests.vpns.pretender import Pretender, TakesAnotherWay
@@ -149,6 +153,32 @@ class Quick(HolePunching):
 def test_a_test_that_raises_decides_nothing() -> None:
     found = records(TakesAnotherWay, Quick)["hole-punching"]
     assert (found.holds, found.detail) == (None, "it was not tried")
+
+
+@pytest.mark.parametrize(
+    ("statuses", "holds"),
+    [
+        ([Status.INVALID, Status.OK], True),
+        ([Status.INVALID] * 3, None),
+        ([Status.FAILED, Status.OK], None),
+    ],
+)
+def test_a_trial_that_is_invalid_is_repeated(
+    monkeypatch: pytest.MonkeyPatch, statuses: list[Status], holds: bool | None
+) -> None:
+    to_come = iter(statuses)
+    metrics = [Metric(way, "", float(way == "direct")) for way in ("direct", "relayed", "no_path")]
+
+    class Executed:
+        def __init__(self, *_: object) -> None: ...
+
+        def execute(self) -> TrialFinding:
+            return TrialFinding(next(to_come), outcome=Outcome(metrics, []))
+
+    monkeypatch.setattr(bench, "Execution", Executed)
+    monkeypatch.setattr(WireGuard, "route", lambda *_: DIRECT)
+    assert records("wireguard/go", DirectPath)["direct-path"].holds is holds
+    assert len(list(to_come)) == (1 if statuses[0] is Status.FAILED else 0)
 
 
 def test_each_test_has_a_criterion_of_its_own() -> None:
