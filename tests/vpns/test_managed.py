@@ -138,7 +138,7 @@ def test_without_udp_between_two_members_there_is_no_path(word: str) -> None:
             vpn.reach(Path("a", "b"))
         with pytest.raises(VpnError, match="no session with node b") as caught:
             vpn.determine_route(Path("a", "b"))
-        assert "there is no relay" in caught.value.remedy
+        assert "this VPN has no relay" in caught.value.remedy
         vpn.stop(lab)
 
 

@@ -122,7 +122,7 @@ def test_who_may_not_become_root_is_named(demo: DemoHosts, login: Login, why: st
 
 def test_no_way_to_become_root(demo: DemoHosts) -> None:
     neither = "for one in sudo doas; do mount --bind /dev/null /usr/bin/$one; done\n"
-    assert "no sudo and no doas" in refused(demo, log_in_as(demo, WITH_PASSWORD, view=neither))
+    assert "neither sudo nor doas" in refused(demo, log_in_as(demo, WITH_PASSWORD, view=neither))
 
 
 def test_the_password_is_on_no_command_line(demo: DemoHosts) -> None:
