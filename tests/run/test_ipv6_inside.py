@@ -67,7 +67,10 @@ def test_sizes_are_those_of_ipv4_with_the_same_payload() -> None:
 
 @pytest.mark.parametrize(
     ("word", "spec", "reason"),
-    [("wesher", INSIDE, "does not support IPv6 inside"), ("wireguard/go", SHORT_LINK, "1300 leaves 1220 bytes")],
+    [
+        ("wesher", INSIDE, "does not support IPv6 inside"),
+        ("wireguard/go", SHORT_LINK, "1300 leaves 1220 bytes"),
+    ],
 )
 def test_what_has_none_is_unsupported_with_the_reason(
     word: str, spec: LabSpec, reason: str

@@ -40,13 +40,14 @@ def remains(demo: DemoHosts, name: str) -> dict[str, object]:
 
 
 def files(init: int) -> list[str]:
-    """In what the host does not share with this machine."""
+    """In what the host does not share with this machine; without sudo's own time stamps."""
     root = Path(f"/proc/{init}/root")
     own = [root / place for place in ("tmp", "var/tmp", "run", f"home/{USER}")]
     own += (root / "run/written").glob("*/changes")  # of a Login
     found = [path for place in own for path in place.rglob("*")]
     found += (root / "dev/shm").glob("culvert-*")
-    return sorted(str(path.relative_to(root)) for path in found)  # its init may be another one
+    names = (str(path.relative_to(root)) for path in found)  # its init may be another one
+    return sorted(name for name in names if "run/sudo" not in name)
 
 
 def processes(init: int) -> list[str]:
@@ -77,8 +78,17 @@ def wait_unchanged(demo: DemoHosts, name: str, before: dict[str, object]) -> Non
         wait_until(same, what=f"host {name} was as before", deadline_s=GONE_S, poll_s=0.05)
     except Exception:
         now = remains(demo, name)
-        changed = {key: (before[key], now[key]) for key in before if before[key] != now[key]}
+        changed = {
+            key: _changed(before[key], now[key]) for key in before if before[key] != now[key]
+        }
         raise AssertionError(changed) from None
+
+
+def _changed(before: object, now: object) -> object:
+    """What went and what came; of other values than lists, both."""
+    if not isinstance(before, list) or not isinstance(now, list):
+        return before, now
+    return [one for one in before if one not in now], [one for one in now if one not in before]
 
 
 def _network(node: NetnsNode) -> list[str]:
