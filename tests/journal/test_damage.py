@@ -316,7 +316,7 @@ def test_a_disk_without_room_for_a_journal(tmp_path: Path, room: str) -> None:
         check=True,
     )
     why, left = done.stdout.splitlines()
-    assert "disk is full" in why
+    assert "the disk has no space" in why
     assert left in ("['journal.lock']", "['journal.lock', 'journal.sqlite']")
     if "journal.sqlite" not in left:
         assert "nothing was measured" in why
