@@ -110,4 +110,5 @@ def test_a_start_without_an_answer_has_the_routes_in_its_reason() -> None:
     assert finding.status is Status.FAILED
     assert "ENETUNREACH" in finding.reason
     assert "rules of node a: 0:" in finding.reason
+    assert "the start took " in finding.reason
     assert "routes: none" in finding.reason

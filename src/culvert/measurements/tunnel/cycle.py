@@ -6,11 +6,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from culvert.errors import ProbeError, VpnError
+from culvert.errors import DeadlineExceeded, ProbeError, VpnError
 from culvert.labs.process import Process
 from culvert.labs.witness import View
 from culvert.measurements.tunnel.phases import Phases, judge_lengths, phases_of
 from culvert.measurements.tunnel.starts import Precedence, Starting
+from culvert.probe.client import Task
 from culvert.probe.results import Captured, FirstAnswer, ProcessUse, parse
 from culvert.proof.capture import judge_capture
 from culvert.trial.check import Check
@@ -21,6 +22,8 @@ from culvert.vpns.facts import log_tail
 RECORDED_PACKETS = 50_000
 RECORDED_BYTES = 64
 SLACK_S = 5.0
+FACTS_OF_A_START = 4
+"""A driver waits for several (a socket, keys ...), each for as long as a start may take."""
 STAMPS_APART_MS = 1.0
 """By this much a stamp of the link may be before the command that caused the packet."""
 
@@ -42,8 +45,9 @@ class Cycle:
 def cycle(session: Session, start: Starting, *, up: bool, pause_s: float) -> Cycle:
     """Start the tunnel once. ``up``: one is up and must end first."""
     deadline_s = max(session.vpn.up_deadline_s, start.answer_max_s)
+    longest_s = FACTS_OF_A_START * deadline_s
     # First: if node b's side ends, the reflector's address is removed.
-    echo = Echo(session, pause_s + deadline_s + 2 * SLACK_S)
+    echo = Echo(session, pause_s + longest_s + 2 * SLACK_S)
     if up:
         start.end(session)
     time.sleep(pause_s)  # a parameter of the study
@@ -51,14 +55,15 @@ def cycle(session: Session, start: Starting, *, up: bool, pause_s: float) -> Cyc
         session.source.name, View.NODE, record=RECORDED_PACKETS, snaplen_record=RECORDED_BYTES
     )
     capture.ready()
-    answer = echo.begin_first_answer(interval_us=start.request_interval_us, deadline_s=deadline_s)
+    answer = echo.begin_first_answer(interval_us=start.request_interval_us, deadline_s=longest_s)
     answer.ready()
     begun_ns = session.source.monotonic_ns()
     start.begin(session)
+    took_s = (session.source.monotonic_ns() - begun_ns) / 1e9
     try:
-        found = parse(FirstAnswer, answer.result(deadline_s + SLACK_S))
+        found = _answered(answer, deadline_s)
     except ProbeError as error:
-        raise _no_answer(session, error) from error
+        raise _no_answer(session, error, took_s) from error
     processes = [use for each in start.started(session) if (use := _used(each))]
     captured = capture.end()
     echo.close()
@@ -80,6 +85,14 @@ def cycle(session: Session, start: Starting, *, up: bool, pause_s: float) -> Cyc
         processes=processes,
         checks=_checks(session, captured, found, precedence, times_ms),
     )
+
+
+def _answered(answer: Task, deadline_s: float) -> FirstAnswer:
+    """The first answer; if there is none in time, the error has the number of requests."""
+    try:
+        return parse(FirstAnswer, answer.result(deadline_s))
+    except DeadlineExceeded:
+        return parse(FirstAnswer, answer.stop())
 
 
 def _without_process(
@@ -156,7 +169,7 @@ def _answered_after_command(total_ms: float) -> Check:
     )
 
 
-def _no_answer(session: Session, error: ProbeError) -> VpnError:
+def _no_answer(session: Session, error: ProbeError, took_s: float) -> VpnError:
     """With the ends of the programs' logs, and the routes: they are removed with the lab."""
     ends = (session.source, session.target)
     logs = [
@@ -164,7 +177,7 @@ def _no_answer(session: Session, error: ProbeError) -> VpnError:
         for node in ends
         for process in session.vpn.processes[node.name]
     ]
-    why = f"{error.why}; {_routes(session)}{''.join(logs)}"
+    why = f"{error.why}; the start took {took_s:.1f} s; {_routes(session)}{''.join(logs)}"
     return VpnError(session.vpn.id, f"{error.what}: {why}", error.remedy)
 
 
