@@ -51,6 +51,15 @@ def test_a_command_names_it(say: Cli, tmp_path: Path) -> None:
         say(*words).refused(2, "neither a file nor a directory")
 
 
+def test_leaks_are_not_measured_on_hosts(say: Cli, tmp_path: Path) -> None:
+    """However many hosts there are: said before any is reached."""
+    inventory, out = tmp_path / "hosts.ini", tmp_path / "run"
+    inventory.write_text("[all]\na\nb\n")
+    words = ("run", "leaks", "--lab", "hosts", "--inventory", inventory, "--out", out)
+    say(*words).refused(3, "topology public", "SSH connection", "lab netns")
+    assert not out.exists()
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [

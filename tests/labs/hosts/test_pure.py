@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from culvert import tools
 from culvert.errors import NotPossible
 from culvert.labs.hosts.facts.cpus import PER_NODE, imagined, own_cpus
-from culvert.labs.hosts.links.real_links import refuse_emulated
+from culvert.labs.hosts.links.real_links import possible, refuse_emulated
 from culvert.labs.hosts.ssh.failures import SshError, connection_error
 from culvert.labs.probes import Architecture, probe_for, program_architecture
 from culvert.study.conditions.processors import own_cores, split
-from culvert.topology.shapes import star
+from culvert.topology.shapes import public, star
 from culvert.topology.spec import LabSpec
 
 _NODES = ["a", "b"]
@@ -109,3 +109,10 @@ def test_an_unknown_error_of_ssh_is_shown() -> None:
 def test_a_host_behind_the_gateway_is_refused() -> None:
     with pytest.raises(NotPossible, match="does not create networks between hosts"):
         refuse_emulated(LabSpec(topology=star(2, behind=True)))
+
+
+def test_a_tunnel_as_default_route_is_refused_with_its_reason_before_hosts_are_counted() -> None:
+    with pytest.raises(NotPossible, match="SSH connection") as refused:
+        possible([public()])
+    assert "lab netns" in refused.value.remedy
+    assert possible([public(), star(2)]) == [star(2)]

@@ -12,6 +12,7 @@ from culvert.labs.kind import LabKind, LabOption, Place
 
 if TYPE_CHECKING:
     from culvert.study.study import Study
+    from culvert.topology.graph import Topology
 
 
 class Hosts(LabKind):
@@ -42,7 +43,8 @@ class Hosts(LabKind):
     @contextmanager
     def open(self, study: Study) -> Iterator[Place]:
         """Raises UsageError for an inventory that cannot be read, NotPossible for one with too few
-        hosts for the study's own topology, whose links are measured before each block."""
+        hosts for the study's own topology, whose links are measured before each block, and if no
+        condition's topology can be of hosts."""
         from getpass import getpass
 
         from culvert.console import err
@@ -50,6 +52,7 @@ class Hosts(LabKind):
         from culvert.labs.hosts.facts.cpus import imagined
         from culvert.labs.hosts.fleet import Fleet
         from culvert.labs.hosts.lab import HostsLab
+        from culvert.labs.hosts.links.real_links import possible, refuse_topology
         from culvert.labs.hosts.listed.inventory import read_inventory
         from culvert.runid import new_run_id
         from culvert.study.conditions.topology import topology_of
@@ -59,16 +62,20 @@ class Hosts(LabKind):
         password = getpass("sudo password on the hosts: ") if asked else None
         hosts = read_inventory(self.inventory, sudo_password=password)
         topologies = [topology_of(study.file.lab, one) for one in study.file.condition]
-        assigned = [hosts.assign(topology) for topology in topologies]
+        assigned = [hosts.assign(topology) for topology in possible(topologies)]
         nodes = max(len(topology.nodes) for topology in topologies)
         fleet = Fleet(hosts, new_run_id())
 
         def make_lab(spec: LabSpec) -> Lab:
             return HostsLab(fleet, spec, allow_impairment=bool(self.given.get("allow-impairment")))
 
+        def require(topology: Topology) -> object:
+            refuse_topology(topology)
+            return hosts.assign(topology)
+
         fleet.begin(assigned[0].values())  # while the rest of the run is prepared
         try:
-            yield Place(make_lab, imagined(nodes), real_links=True, require=hosts.assign)
+            yield Place(make_lab, imagined(nodes), real_links=True, require=require)
         finally:
             for problem in fleet.close():
                 err.print(f"warning: {problem}", markup=False, style="yellow")

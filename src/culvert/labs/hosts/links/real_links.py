@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from culvert.errors import NotPossible
-from culvert.topology.graph import Network, Role
+from culvert.topology.graph import Network, Role, Topology
 from culvert.topology.ip import IpVersion
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import AS_THEY_ARE, LabSpec
@@ -25,23 +26,51 @@ def refuse_emulated(spec: LabSpec) -> None:
             "IPv6 on new devices is a setting of each host, which Culvert does not change",
             _REMEDY,
         )
-    for node in spec.topology.nodes:
-        if node.nat is not None or node.blocks_udp or node.filters:
-            raise NotPossible(
-                f"router {node.name}",
-                "hosts have real routers, which Culvert does not change",
-                _REMEDY,
-            )
-    if spec.topology.of_role(Role.BEHIND):
-        raise NotPossible(
-            "a host behind the gateway", "Culvert does not create networks between hosts", _REMEDY
-        )
+    refuse_topology(spec.topology)
     if replace(spec.processors, aes=None) != AS_THEY_ARE:
         raise NotPossible(
             "router, rps, rfs, xps or interrupts",
             "they would change settings of the whole host",
             _REMEDY,
         )
+
+
+def refuse_topology(topology: Topology) -> None:
+    """Raise NotPossible for nodes and networks that only a lab of this machine can create."""
+    for node in topology.nodes:
+        if node.nat is not None or node.blocks_udp or node.filters:
+            raise NotPossible(
+                f"router {node.name}",
+                "hosts have real routers, which Culvert does not change",
+                _REMEDY,
+            )
+    if topology.of_role(Role.BEHIND):
+        raise NotPossible(
+            "a host behind the gateway", "Culvert does not create networks between hosts", _REMEDY
+        )
+    if topology.full_tunnel:
+        raise NotPossible(
+            f"topology {topology.name}",
+            "a tunnel as default route would also carry, or cut, the SSH connection to the host; "
+            "and the provider's router, which sees what leaks, is no host",
+            "measure it in the lab netns, or with --lab vm if a kernel lacks the VPN",
+        )
+
+
+def possible(topologies: Sequence[Topology]) -> list[Topology]:
+    """Those that hosts can be; raises NotPossible if none can."""
+    found: list[Topology] = []
+    refused: list[NotPossible] = []
+    for topology in topologies:
+        try:
+            refuse_topology(topology)
+        except NotPossible as error:
+            refused.append(error)
+        else:
+            found.append(topology)
+    if not found:
+        raise refused[0]
+    return found
 
 
 def without_routers(spec: LabSpec) -> LabSpec:
