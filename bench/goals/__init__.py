@@ -3,6 +3,7 @@
 from bench.goal import Goal
 from bench.goals.agent import AgentStart, StaticSize
 from bench.goals.analysis_scale import AnalysisMemory, AnalysisTime
+from bench.goals.clear_packet import ClearPacketHosts, ClearPacketNetns
 from bench.goals.cluster_leaks import ClusterLeaksCaught
 from bench.goals.cluster_life import ClusterUp, PodsFirstFigure
 from bench.goals.exact_loss import ExactLoss
@@ -91,6 +92,8 @@ GOALS: tuple[type[Goal], ...] = (
     PacketsUnsegmented,
     ReceiverLoss,
     ReceiverCpu,
+    ClearPacketNetns,
+    ClearPacketHosts,
     SearchCost,
     SearchCostGso,
     TcpGoodput,

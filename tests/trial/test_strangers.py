@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import random
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -19,7 +18,6 @@ from culvert.measurements.udp.udp import Udp, UdpParameters
 from culvert.probe.client import Probe
 from culvert.probe.results import Captured
 from culvert.proof.canary import echo_marked
-from culvert.proof.capture import judge_capture
 from culvert.results import Status
 from culvert.runid import new_run_id
 from culvert.topology.link.impairment import Impairment, OneWay
@@ -28,6 +26,7 @@ from culvert.topology.shapes import mesh
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
+from tests.proof.planted import HEADERS, NOISE, failed, send
 from tests.run.cells import measure, vpn
 from tests.vpns.tunnels import bring_up, driver, skip_reason
 
@@ -36,7 +35,6 @@ SIZE = 1000
 SOME = 20
 TEXT = b"The tunnel encodes its packets instead of encrypting them, and who listens reads all. "
 RECORDS = [{"device": f"meter-{n}", "volts": 230 + n / 10, "ok": True} for n in range(40)]
-NOISE = random.Random(1)
 CONTENTS: Mapping[str, Callable[[], bytes]] = {
     "text": lambda: TEXT * 12,
     "base64": lambda: base64.b64encode(NOISE.randbytes(SIZE)),
@@ -45,38 +43,10 @@ CONTENTS: Mapping[str, Callable[[], bytes]] = {
     "a program": lambda: Path(sys.executable).resolve().read_bytes()[4096:],
 }
 """What is not encrypted."""
-HEADERS: Mapping[str, bytes] = {
-    "wireguard/go": bytes((4, 0, 0, 0)) + NOISE.randbytes(12),
-    "openvpn/aes-256-gcm": b"\x48\0\0\0" + NOISE.randbytes(20),
-    "openvpn/aes-256-cbc": b"\x48\0\0\0" + NOISE.randbytes(48),
-    "openvpn/aes-256-cbc+psk": NOISE.randbytes(48),
-    "strongswan/esp-aes256gcm": b"\xc1\x02\x03\x04\0\0\0\1" + NOISE.randbytes(8),
-}
-"""What a message with data begins with."""
 OF_MESHES: Mapping[str, bytes] = {
     "nebula/aes": b"\x11\0\0\0" + NOISE.randbytes(12),
     "headscale/direct": HEADERS["wireguard/go"],
 }
-SEND = """
-import itertools, socket, sys, time
-data = open(sys.argv[3], "rb").read()
-with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-    count, pause_s = int(sys.argv[4]), float(sys.argv[5])
-    for _ in range(count) if count else itertools.count():
-        sender.sendto(data, (sys.argv[1], int(sys.argv[2])))
-        time.sleep(pause_s)
-"""
-
-
-def send(session: Session, data: bytes, count: int, pause_s: float = 0) -> list[str]:
-    """The command that sends such packets to the tunnel's port of node b, beside the tunnel;
-    count 0: until it is stopped."""
-    flow = session.vpn.outer_flow
-    assert flow is not None
-    file = session.source.directory / "plain"
-    file.write_bytes(data)
-    to = str(session.target.underlay.address.ip), str(max(flow.ports))
-    return [sys.executable, "-c", SEND, *to, str(file), str(count), str(pause_s)]
 
 
 def opened(stack: ExitStack, text: str, link: LinkSpec) -> Session:
@@ -98,11 +68,6 @@ def seen(session: Session, body: Callable[[], object]) -> Captured:
     body()
     echo_marked(session)
     return capture.end()
-
-
-def failed(session: Session, captured: Captured, corruption: float = 0.0) -> dict[str, str]:
-    checks = judge_capture(session.vpn, captured, "here", corruption=corruption)
-    return {check.name: check.detail for check in checks if not check.passed}
 
 
 @pytest.mark.parametrize("kind", ["wire", "veth"])
