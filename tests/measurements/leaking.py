@@ -14,7 +14,8 @@ from culvert.labs.netns.node import NetnsNode
 from culvert.labs.node import Node
 from culvert.measurements.leak import leak
 from culvert.measurements.leak.leak import Leak
-from culvert.measurements.leak.phases import PhaseAction
+from culvert.measurements.leak.phases import Phase, PhaseAction
+from culvert.measurements.leak.resolver import Resolver
 from culvert.run.trials.finding import TrialFinding
 from culvert.topology.shapes import public
 from culvert.topology.spec import LabSpec
@@ -53,7 +54,11 @@ class Planted(PhaseAction):
 
 def planting(monkeypatch: Any, plant: Callable[[Session], None]) -> None:
     """From now on it is what happens in each trial."""
-    monkeypatch.setattr(leak, "action_for", lambda phase, hold_s, suspend_s: Planted(hold_s, plant))
+
+    def planted(phase: Phase, resolver: Resolver, hold_s: float, suspend_s: float) -> PhaseAction:
+        return Planted(resolver, hold_s, plant)
+
+    monkeypatch.setattr(leak, "action_for", planted)
 
 
 def one_query(session: Session) -> None:

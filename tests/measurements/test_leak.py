@@ -6,13 +6,17 @@ from collections.abc import Callable
 
 import pytest
 
+from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.leak.leak import Leak, LeakParameters
 from culvert.measurements.leak.phases import Phase, Suspend, action_for
+from culvert.measurements.leak.resolver import PROGRAM, Libc
 from culvert.measurements.leak.watched import Watched
 from culvert.probe.results import FlowTally, LeakedPacket, LeakKind, Leaks
 from culvert.results import Status
+from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
 from culvert.trial.session import Session
+from tests.here import HERE
 from tests.measurements.leaking import (
     after,
     gap_in_the_route,
@@ -76,10 +80,11 @@ def test_before_the_tunnel_is_up_everything_is_clear() -> None:
 
 
 def test_each_phase_has_an_action_with_its_times() -> None:
-    actions = {phase: action_for(phase, 2.0, 60.0) for phase in Phase}
+    resolver = Libc(NetnsLab(new_run_id(), LabSpec()).a)
+    actions = {phase: action_for(phase, resolver, 2.0, 60.0) for phase in Phase}
     assert len({type(action) for action in actions.values()}) == len(Phase)
     assert not actions[Phase.UP].up_before
-    assert actions[Phase.SUSPEND] == Suspend(2.0, 60.0)
+    assert actions[Phase.SUSPEND] == Suspend(resolver, 2.0, 60.0)
 
 
 def test_the_estimate_has_the_time_of_the_sleep() -> None:
@@ -171,6 +176,52 @@ def test_a_resolver_on_the_link_is_asked_beside_the_tunnel() -> None:
 def test_a_tunnel_without_ipv6_leaks_it() -> None:
     assert leaked(after("strongswan/esp-aes128gcm", "run")).keys() == {"ipv6"}
     assert leaked(after("strongswan/esp-aes128gcm", "run", ipv6=False)) == {}
+
+
+RESOLVED = {"resolver": "systemd-resolved"}
+HAS_RESOLVED = HERE.find(PROGRAM) is not None
+with_resolved = pytest.mark.skipif(not HAS_RESOLVED, reason="no systemd-resolved here")
+
+
+@pytest.mark.lab
+@pytest.mark.skipif(HAS_RESOLVED, reason="systemd-resolved is here")
+def test_without_systemd_resolved_the_trial_has_its_reason() -> None:
+    finding = after("none", "run", **RESOLVED)
+    assert finding.status is Status.UNSUPPORTED
+    assert PROGRAM in finding.reason
+    assert 'resolver = "libc"' in finding.remedy
+
+
+@pytest.mark.lab
+@with_resolved
+def test_names_by_systemd_resolved_leak_without_a_tunnel() -> None:
+    finding = after("none", "run", **RESOLVED)
+    assert (finding.status, finding.reason) == (Status.OK, "")
+    assert value(finding, "clear_dns_queries") > 0
+    (check,) = (one for one in finding.evidence.checks if "systemd-resolved" in one.name)
+    assert "systemd" in check.detail
+    assert "127.0.0.53" in check.detail
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+@with_resolved
+def test_systemd_resolved_asks_the_resolver_of_the_link_beside_the_tunnel() -> None:
+    running = after("wireguard/go", "run", **RESOLVED)
+    assert (running.status, running.reason, leaked(running)) == (Status.OK, "", {})
+    assert leaked(after("wireguard/go", "resolver", **RESOLVED)).keys() == {"dns"}
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+@pytest.mark.slow
+@with_resolved
+@pytest.mark.parametrize("word", KILL_SWITCHES)
+def test_with_systemd_resolved_a_kill_switch_leaks_nothing_in_any_phase(word: str) -> None:
+    for phase in Phase:
+        finding = after(word, phase, **RESOLVED)
+        assert (finding.status, finding.reason, phase) == (Status.OK, "", phase)
+        assert (leaked(finding), phase) == ({}, phase)
 
 
 PLANTED = [

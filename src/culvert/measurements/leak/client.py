@@ -1,4 +1,4 @@
-"""The applications on the client, the public host that answers them, and the client's resolver.
+"""The applications on the client, and the public host that answers them.
 
 ::
 
@@ -18,6 +18,7 @@ from typing import Any
 from culvert.errors import NotPossible, ProbeError
 from culvert.labs.node import Node
 from culvert.labs.router import firewall
+from culvert.measurements.leak.resolver import Resolver
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import FlowTallies, FlowTally, parse
 from culvert.topology.graph import Role
@@ -25,7 +26,6 @@ from culvert.topology.ip import Address, IpVersion
 from culvert.topology.plan import Attachment, plan
 from culvert.trial.session import Session
 
-RESOLV_CONF = "/etc/resolv.conf"
 SLOWER = 5
 """Connections and look-ups are that many times as rare as datagrams."""
 _ENDING_S = 15.0
@@ -83,8 +83,11 @@ class Services:
 class Applications:
     """All flows, from their start to their end."""
 
-    def __init__(self, session: Session, rate_pps: float, lasting_s: float) -> None:
+    def __init__(
+        self, session: Session, resolver: Resolver, rate_pps: float, lasting_s: float
+    ) -> None:
         self._session = session
+        self._resolver = resolver
         host = public_host(session)
         addresses = [host.underlay.address.ip, *global_ipv6(host)]
         probe = session.others[host.name]
@@ -92,7 +95,7 @@ class Applications:
         self._services = [
             Services.begin(probe, address, session.token, idle_s) for address in addresses
         ]
-        resolve_at(session.source, str(host.underlay.address.ip))
+        resolver.use(str(host.underlay.address.ip))
         flows = [flow for service in self._services for flow in service.flows(rate_pps)]
         flows.append({"name": "dns", "kind": "dns", "rate_pps": rate_pps / SLOWER})
         self.flows: Sequence[Mapping[str, Any]] = flows
@@ -119,6 +122,7 @@ class Applications:
         return {tally.name: tally for tally in found.flows}
 
     def close(self) -> None:
+        self._resolver.stop()
         for service in self._services:
             service.stop()
 
@@ -162,13 +166,6 @@ def provider_of(session: Session, client: Node) -> Attachment:
         if client.name in cable.network.ends:
             return cable.end(cable.network.beyond(client.name)).attachment
     raise NotPossible(f"node {client.name}", "has no link", "report this")
-
-
-def resolve_at(node: Node, address: str) -> None:
-    """Make it the node's only resolver. A look-up without an answer ends after a second, so that
-    look-ups go on."""
-    text = f"nameserver {address}\noptions timeout:1 attempts:1\n"
-    node.run(["tee", RESOLV_CONF], stdin=text)
 
 
 def global_ipv6(node: Node) -> list[Address]:

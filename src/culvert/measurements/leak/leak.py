@@ -23,6 +23,7 @@ from culvert.errors import DeadlineExceeded, NotPossible, VpnError
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.leak.client import Applications, fall_silent, provider_of, public_host
 from culvert.measurements.leak.phases import Phase, PhaseAction, action_for
+from culvert.measurements.leak.resolver import ResolverKind, resolver_of
 from culvert.measurements.leak.watched import Watched
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.client import Task
@@ -58,6 +59,8 @@ class LeakParameters(BaseParameters):
     rate_pps: Annotated[PerSecond, Field(ge=5, le=1000)] = Field(50, alias="rate")
     """Datagrams and requests of a stream a second, each; connections, pings and look-ups of names
     are five times as rare."""
+    resolver: Annotated[ResolverKind, Label("names by {}")] = ResolverKind.LIBC
+    """What looks up the names of applications."""
     ipv6: bool = True
     """Whether the provider has IPv6: with false the client has no address and no route of it."""
 
@@ -93,7 +96,8 @@ class Leak(Measurement[LeakParameters]):
 
     def run(self, session: Session, parameters: LeakParameters) -> Outcome:
         """Applications, event, hold; then the tunnel is up again for the proof."""
-        action = action_for(parameters.phase, parameters.hold_s, parameters.suspend_s)
+        resolver = resolver_of(parameters.resolver, session.source)
+        action = action_for(parameters.phase, resolver, parameters.hold_s, parameters.suspend_s)
         return watch(session, parameters, action)
 
 
@@ -106,7 +110,7 @@ def watch(session: Session, parameters: LeakParameters, action: PhaseAction) -> 
         session.vpn.reach(session.path)
     lasting_s = LEAD_S + EVENT_S + 3 * parameters.hold_s + parameters.suspend_s
     leaks = _begin_leaks(session, lasting_s)
-    applications = Applications(session, parameters.rate_pps, lasting_s)
+    applications = Applications(session, action.resolver, parameters.rate_pps, lasting_s)
     time.sleep(LEAD_S)  # part of the method
     before = applications.renew()
     event_ns = session.source.realtime_ns()
@@ -116,6 +120,7 @@ def watch(session: Session, parameters: LeakParameters, action: PhaseAction) -> 
     after = applications.end()
     ended_ns = session.source.realtime_ns()
     found = parse(Leaks, leaks.stop(_ENDING_S))
+    looked_up = [*action.resolver.checks()]
     applications.close()
     fall_silent(session)
     action.undo(session)
@@ -125,7 +130,7 @@ def watch(session: Session, parameters: LeakParameters, action: PhaseAction) -> 
         metrics=list(watched.metrics()),
         watched=[],
         series=watched.series(),
-        doubts=list(watched.checks(session, frozen=bool(halted))),
+        doubts=[*looked_up, *watched.checks(session, frozen=bool(halted))],
         halted=halted,
     )
 
@@ -135,6 +140,7 @@ def _require(session: Session, action: PhaseAction) -> None:
     if session.vpn.outer_flow is not None:
         full_tunnel(session.vpn)
     action.require(session)
+    action.resolver.require()
     for role in (Role.ROUTER, Role.PUBLIC):
         node = session.lab.of_role(role)[0]
         if node.name not in session.others:

@@ -12,7 +12,8 @@ from typing import ClassVar
 from culvert.errors import NotPossible
 from culvert.labs.node import Node
 from culvert.labs.process import Process
-from culvert.measurements.leak.client import provider_of, resolve_at
+from culvert.measurements.leak.client import provider_of
+from culvert.measurements.leak.resolver import Resolver
 from culvert.measurements.tunnel.events import roamed
 from culvert.trial.session import Session
 from culvert.vpns.abilities import dropping, resuming
@@ -36,8 +37,9 @@ class Phase(StrEnum):
 @dataclass(frozen=True)
 class PhaseAction(ABC):
     """One phase. The watch covers ``cause`` and ``hold_s`` seconds after it; between two steps of
-    ``cause`` are as many."""
+    ``cause`` are as many. ``resolver`` is the client's."""
 
+    resolver: Resolver
     hold_s: float
 
     up_before: ClassVar[bool] = True
@@ -143,12 +145,11 @@ class Link(PhaseAction):
             _default(client, router.compressed, underlay.device)
 
 
-class Resolver(PhaseAction):
+class OtherResolver(PhaseAction):
     """The provider names a resolver of its own, on the client's link."""
 
     def cause(self, session: Session) -> None:
-        provider = provider_of(session, session.source)
-        resolve_at(session.source, str(provider.address.ip))
+        self.resolver.learn(str(provider_of(session, session.source).address.ip))
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,8 @@ class Suspend(PhaseAction):
     suspend_s: float
 
     def halted(self, session: Session) -> tuple[Process, ...]:
-        return (*session.vpn.processes[session.source.name], session.a.process)
+        programs = session.vpn.processes[session.source.name]
+        return (*programs, *self.resolver.processes, session.a.process)
 
     def cause(self, session: Session) -> None:
         processes = self.halted(session)
@@ -171,7 +173,7 @@ class Suspend(PhaseAction):
                 _signal(session.source, "CONT", process)
 
 
-def action_for(phase: Phase, hold_s: float, suspend_s: float) -> PhaseAction:
+def action_for(phase: Phase, resolver: Resolver, hold_s: float, suspend_s: float) -> PhaseAction:
     """The phase of that name."""
     simple: dict[Phase, type[PhaseAction]] = {
         Phase.UP: Up,
@@ -181,9 +183,11 @@ def action_for(phase: Phase, hold_s: float, suspend_s: float) -> PhaseAction:
         Phase.RECONNECT: Reconnect,
         Phase.ROAM: Roam,
         Phase.LINK: Link,
-        Phase.RESOLVER: Resolver,
+        Phase.RESOLVER: OtherResolver,
     }
-    return Suspend(hold_s, suspend_s) if phase is Phase.SUSPEND else simple[phase](hold_s)
+    if phase is Phase.SUSPEND:
+        return Suspend(resolver, hold_s, suspend_s)
+    return simple[phase](resolver, hold_s)
 
 
 def _signal(node: Node, name: str, process: Process) -> None:
