@@ -97,6 +97,8 @@ class Vpn(ABC):
     up_deadline_s: float = 10.0
     """Longest duration of each wait of serve(), join() and reach(); a measurement raises it where
     many members join at once."""
+    grace_s: float = 2.0
+    """How long its programs may take to end at SIGTERM before they are killed."""
     poll_s: float = POLL_S
     """Time between two evaluations of ``await_fact()``."""
     capabilities: ClassVar[frozenset[Capability]] = TUNNEL
@@ -320,10 +322,17 @@ class Vpn(ABC):
             poll_s=poll_s or self.poll_s,
         )
 
-    def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
-        for process in reversed(self.processes[node.name]):
-            process.stop(grace_s=grace_s)
+    def sweep(self, node: Node, ended: Sequence[Process]) -> None:
+        """Remove from a node what its programs, which have ended, left there: devices, rules,
+        sockets. Called at each stop; ``ended`` is empty where none ran."""
+        del node, ended
+
+    def _stop_processes(self, node: Node, *, grace_s: float | None = None) -> None:
+        ended = list(self.processes[node.name])
+        for process in reversed(ended):
+            process.stop(grace_s=self.grace_s if grace_s is None else grace_s)
         self.processes[node.name].clear()
+        self.sweep(node, ended)
 
 
 def length_on_underlay(vpn: Vpn, inner_length: int) -> int | None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Interface
 
-from culvert.topology.graph import SERVERS
 from culvert.vpns.authoring import (
     DIRECT,
     AssigningMeshVpn,
@@ -23,6 +22,7 @@ from culvert.vpns.authoring import (
     OuterPacket,
     Path,
     Policy,
+    Process,
     Role,
     Route,
     RouteCount,
@@ -60,6 +60,8 @@ class Headscale(AssigningMeshVpn):
         super().__init__(variant, options)
         self._members: dict[str, Member] = {}
         self.ports = Ports.usual(plain=PLAIN in self.chosen)
+        if not self.claims_direct:
+            self.grace_s = members.RELAYED_GRACE_S
 
     def version(self, host: Host) -> str:
         tailscale = host.run([self.program(host, members.DAEMON), "--version"]).stdout.split()
@@ -177,9 +179,6 @@ class Headscale(AssigningMeshVpn):
     def _ends(self, path: Path) -> tuple[Member, Member]:
         return self._members[path.source], self._members[path.target]
 
-    def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
-        ran = bool(self.processes[node.name])
-        most_s = grace_s if self.claims_direct else members.RELAYED_GRACE_S
-        super()._stop_processes(node, grace_s=min(grace_s, most_s))
-        if ran and node.role not in SERVERS:
+    def sweep(self, node: Node, ended: Sequence[Process]) -> None:
+        if ended and node in self.lab.members:
             members.sweep(node)

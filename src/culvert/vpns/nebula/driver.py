@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from ipaddress import IPv4Interface
 
 from culvert.topology.graph import SERVERS
@@ -164,8 +165,8 @@ class Nebula(MeshVpn):
             evidence=lambda: f"{process.name} of node {node.name}{log_tail(process)}",
         )
 
-    def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
-        super()._stop_processes(node, grace_s=grace_s)
+    def sweep(self, node: Node, ended: Sequence[Process]) -> None:
+        del ended
         self._consoles.close(node)
 
     # -- what the proof needs ----------------------------------------------------------------------

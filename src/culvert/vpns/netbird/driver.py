@@ -13,7 +13,6 @@ import secrets
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from culvert.topology.graph import SERVERS
 from culvert.vpns.authoring import (
     DIRECT,
     AssigningMeshVpn,
@@ -24,6 +23,7 @@ from culvert.vpns.authoring import (
     OuterPacket,
     Path,
     Policy,
+    Process,
     Role,
     Route,
     Variant,
@@ -42,8 +42,6 @@ from culvert.vpns.wireguard import packet as wire
 
 _SSH_CONFIG = "/etc/ssh/ssh_config.d"
 """It writes nothing there, but removes what another NetBird has written."""
-_STOP_S = 10.0
-"""A daemon notifies its peers and its servers when it ends."""
 
 
 class NetBird(AssigningMeshVpn):
@@ -58,6 +56,8 @@ class NetBird(AssigningMeshVpn):
     device = "wt0"
     port = Ports.member
     up_deadline_s = 40.0
+    grace_s = 10.0
+    """A daemon notifies its peers and its servers when it ends."""
     rekey_deadline_s = 130.0
     """WireGuard renews the keys after 120 s."""
 
@@ -132,10 +132,8 @@ class NetBird(AssigningMeshVpn):
             evidence=lambda: str(its.status()),
         )
 
-    def _stop_processes(self, node: Node, *, grace_s: float = _STOP_S) -> None:
-        ran = bool(self.processes[node.name])
-        super()._stop_processes(node, grace_s=grace_s)
-        if ran and node.role not in SERVERS:
+    def sweep(self, node: Node, ended: Sequence[Process]) -> None:
+        if ended and node in self.lab.members:
             daemon.sweep(node)
 
     def drop(self, path: Path) -> None:

@@ -5,7 +5,8 @@ Those that a member had before are not netclient's and stay.
 
 from __future__ import annotations
 
-from culvert.topology.graph import SERVERS
+from collections.abc import Sequence
+
 from culvert.vpns.authoring import (
     LEAVE_OUT,
     AssigningMeshVpn,
@@ -13,6 +14,7 @@ from culvert.vpns.authoring import (
     Node,
     NotPossible,
     Policy,
+    Process,
     Variant,
 )
 
@@ -44,9 +46,7 @@ class LeavesTables(AssigningMeshVpn):
         why = "its free edition permits or forbids pairs of members, not protocols or ports"
         raise NotPossible(self.id, why, LEAVE_OUT)
 
-    def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
-        ran = bool(self.processes[node.name])
-        super()._stop_processes(node, grace_s=grace_s)
-        if ran and node.role not in SERVERS:
+    def sweep(self, node: Node, ended: Sequence[Process]) -> None:
+        if ended and node in self.lab.members:
             for table in sorted(tables(node) - self._tables.get(node.name, _TABLES)):
                 node.run([str(node.find("nft")), "delete", "table", *table.split()], check=False)

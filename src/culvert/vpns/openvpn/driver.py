@@ -169,8 +169,8 @@ class OpenVpn(OnUnderlay):
         (process,) = self.processes[source.name]
         self._arrival.rekeyed(source, process)
 
-    def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
-        super()._stop_processes(node, grace_s=grace_s)
+    def sweep(self, node: Node, ended: Sequence[Process]) -> None:
+        del ended
         if self.choice.offloaded:
             # The kernel keeps the device of a program that was killed.
             for device in dict.fromkeys((self.device, *(seat.device for seat in self._seats))):

@@ -8,6 +8,7 @@ option +route requests one: policies select packets by their inner addresses.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from ipaddress import ip_interface
@@ -22,6 +23,7 @@ from culvert.vpns.authoring import (
     OuterFlow,
     OuterPacket,
     Path,
+    Process,
     TunnelVpn,
     Variant,
     VpnError,
@@ -145,10 +147,8 @@ class StrongSwan(TunnelVpn):
             for node in (*self.sources, self.target):
                 ipsec_inner.release(self.carriage, node, self.inner(node))
 
-    def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
-        daemons = list(self.processes[node.name])
-        super()._stop_processes(node, grace_s=grace_s)
-        if any(daemon.returncode() != 0 for daemon in daemons):
+    def sweep(self, node: Node, ended: Sequence[Process]) -> None:
+        if any(daemon.returncode() != 0 for daemon in ended):
             strongswan_charon.sweep(node)
 
     def _charon(self, node: Node) -> Charon:

@@ -5,6 +5,7 @@ In user space it has a tun device, in the kernel a device of its own kind.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from culvert.vpns.authoring import (
@@ -17,6 +18,7 @@ from culvert.vpns.authoring import (
     OuterMessage,
     OuterPacket,
     Path,
+    Process,
     Variant,
 )
 from culvert.vpns.parts import kill_switch
@@ -154,8 +156,8 @@ class WireGuard(Peers):
             node.run(["ethtool", "-K", self.device, *off])
         super().set_up_device(node)
 
-    def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
-        super()._stop_processes(node, grace_s=grace_s)
+    def sweep(self, node: Node, ended: Sequence[Process]) -> None:
+        del ended
         self._implementation.remove(node)
 
     # -- what the proof needs ----------------------------------------------------------------------

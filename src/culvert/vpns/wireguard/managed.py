@@ -5,6 +5,7 @@ Packets go from member to member without a relay.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from ipaddress import IPv4Address
 from typing import ClassVar
 
@@ -16,6 +17,7 @@ from culvert.vpns.authoring import (
     OuterMessage,
     OuterPacket,
     Path,
+    Process,
     Route,
     TunDevice,
     VpnError,
@@ -76,8 +78,8 @@ class ManagedWireGuard(TunDevice):
         """The peer of an inner address; None if there is none yet."""
         return self.control.carrier(node, address)
 
-    def _stop_processes(self, node: Node, *, grace_s: float = 2.0) -> None:
-        super()._stop_processes(node, grace_s=grace_s)
+    def sweep(self, node: Node, ended: Sequence[Process]) -> None:
+        del ended
         node.remove(self.control.path)  # wireguard-go removes it unless it was killed
 
     # -- what the proof needs ----------------------------------------------------------------------
