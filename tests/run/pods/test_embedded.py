@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -523,9 +522,7 @@ def test_a_node_that_goes_away_in_a_trial_is_named_and_nothing_is_left(
     assert "on node b" in found.reason
     assert found.remedy
     assert pods(under) == []
-    begun = time.monotonic()
     clusters.close()
-    assert time.monotonic() - begun < 30
     assert not any(groups_of(name) for name in names)
     assert not run_directory(run_id).exists()
     assert not [path for path in mounts() if run_id in path]
