@@ -8,7 +8,7 @@ from culvert.journal.marks import Disturber, Mark
 from culvert.proof.limits import GENERATOR
 from culvert.results import Status
 from culvert.run.trials.finding import TrialFinding
-from culvert.trial.check import Check, Evidence
+from culvert.trial.check import Check
 from tests import quiet as module
 from tests.quiet import ATTEMPTS, late_by_s, lateness, quiet, used_by_others
 
@@ -20,12 +20,15 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def finding(name: str, status: Status = Status.INVALID) -> TrialFinding:
-    evidence = Evidence(checks=[Check(name, status is Status.OK, "detail")])
-    return TrialFinding(status, reason=name, evidence=evidence)
+    made = TrialFinding(Status.OK)
+    made.proved([Check(name, status is Status.OK, "detail")])
+    assert made.status is status
+    return made
 
 
 GOOD = finding("data path", Status.OK)
 LATE = finding(GENERATOR)
+WIRE = "the link delivered the requested values"
 MISSHAPEN = finding("the underlay has the requested loss, a to b")
 WRONG = finding("no clear text on the underlay")
 
@@ -79,10 +82,11 @@ def test_marks_excuse_a_test_of_figures_alone() -> None:
 @pytest.mark.parametrize(
     ("text", "late"),
     [
-        ("the link delivered the requested values: 3 of 9 packets left the wire late", True),
-        ("the link delivered the requested values: 3 packets were malformed", False),
-        (f"E  {GENERATOR}: it offered 90 %", True),
-        ("the underlay has the requested delay, a to b: requested 5 ms", False),
+        (Check(WIRE, False, "3 of 9 packets left the wire late").failure, True),
+        (Check(WIRE, False, "3 packets were malformed").failure, False),
+        (f"E  {Check(GENERATOR, False, 'it offered 90 %').failure}", True),
+        (f"Check(name={GENERATOR!r}, passed=True)", False),
+        (Check("the underlay has the requested delay, a to b", False, "5 ms").failure, False),
     ],
 )
 def test_lateness_is_what_they_count_of_themselves(text: str, late: bool) -> None:

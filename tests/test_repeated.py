@@ -19,7 +19,7 @@ from tests import quiet, repeated
 
 HERE = Path(__file__).parent
 repeated.busy = lambda: {busy}
-LATE = "the link delivered the requested values: 9 of 9 packets left the wire late"
+LATE = "check failed: the link delivered the requested values: 9 of 9 packets left the wire late"
 """
 LATE = """
 @pytest.mark.parametrize("number", range({tests}))
@@ -28,7 +28,7 @@ def test_late(number):
 """
 MISSHAPEN = """
 def test_misshapen():
-    pytest.fail("the underlay has the requested loss, a to b: requested 1 %")
+    pytest.fail("check failed: the underlay has the requested loss, a to b: requested 1 %")
 """
 BESIDE = """
 @pytest.mark.parametrize("number", range(30))

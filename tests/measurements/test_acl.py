@@ -14,6 +14,7 @@ from culvert.vpns.abilities import Permit, Policy, Protocol
 from culvert.vpns.variant import Variant
 from culvert.vpns.wireguard.driver import WireGuard
 from culvert.vpns.wireguard.variants import DEVICE
+from tests.checks import failed_check
 from tests.run.cells import measure, value, vpn
 from tests.vpns.tunnels import skip_reason
 
@@ -107,9 +108,8 @@ def test_a_ping_that_passes_is_a_result() -> None:
 def test_a_policy_that_never_holds_is_invalid() -> None:
     finding = measure(Ignores(Ignores.variants[0]), Acl(), {**SHORT, "settle_max": "1s"})
     assert finding.status is Status.INVALID
-    assert finding.reason.startswith(
-        "the policy holds (only tcp): a forbidden flow was still answered"
-    )
+    assert failed_check(finding).name == "the policy holds (only tcp)"
+    assert failed_check(finding).detail.startswith("a forbidden flow was still answered")
     assert "settle_max" in finding.remedy
 
 

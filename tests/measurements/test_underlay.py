@@ -15,6 +15,7 @@ from culvert.topology.link.impairment import CLEAN, Bursts, Codel, Impairment, O
 from culvert.topology.link.jitter import Jitter, JitterShape
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
+from tests.checks import failed_check
 from tests.measurements.lying import LyingLab
 from tests.quiet import quiet
 from tests.run.cells import execute, vpn
@@ -45,7 +46,7 @@ def delivered_loss(finding: TrialFinding) -> float:
 def test_a_link_that_loses_too_little_is_invalid() -> None:
     finding = verify(LOSSY, replace(LOSSY, impairment=CLEAN))
     assert finding.status is Status.INVALID
-    assert finding.reason.startswith("the underlay has the requested loss")
+    assert failed_check(finding).name.startswith("the underlay has the requested loss")
 
 
 def test_loss_that_was_asked_for_is_delivered_and_the_same_again() -> None:
@@ -90,7 +91,7 @@ def test_what_is_asked_is_found_and_agrees(
 
 
 @pytest.mark.parametrize(
-    ("asked", "reason"),
+    ("asked", "name"),
     [
         (OneWay(drop_size_and_above=1400), "the underlay drops long packets"),
         (OneWay(drop_udp=True), "the underlay has the requested loss"),
@@ -99,11 +100,11 @@ def test_what_is_asked_is_found_and_agrees(
         (OneWay(rate_bps=20_000_000), "the underlay has the requested rate"),
     ],
 )
-def test_a_link_that_does_not_do_it_is_invalid(asked: OneWay, reason: str) -> None:
+def test_a_link_that_does_not_do_it_is_invalid(asked: OneWay, name: str) -> None:
     link = LinkSpec(kind="wire", impairment=Impairment.both(asked))
     finding = verify(link, replace(link, impairment=CLEAN))
     assert finding.status is Status.INVALID
-    assert finding.reason.startswith(reason)
+    assert failed_check(finding).name.startswith(name)
 
 
 @pytest.mark.parametrize("kind", ["udp_slow", "rtt"])

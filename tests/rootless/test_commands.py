@@ -144,7 +144,7 @@ def test_a_router_blocks_a_path(user: User, nothing_left: None) -> None:
     assert told["trials"]["invalid"] == 1, told
     # It was blocked: the relay takes over later than that.
     reasons = [problem["reason"] for problem in told["problems"]]
-    assert any(reason.startswith("the path becomes relayed: a>b: ") for reason in reasons), reasons
+    assert any("the path becomes relayed: a>b: " in reason for reason in reasons), reasons
 
 
 @pytest.mark.vpn

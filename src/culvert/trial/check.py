@@ -18,6 +18,11 @@ class Check:
     remedy: str = ""
     figures: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def failure(self) -> str:
+        """The words for one that failed: the name alone states what should have been."""
+        return f"check failed: {self.name}: {self.detail}"
+
 
 @dataclass(frozen=True)
 class Withheld:

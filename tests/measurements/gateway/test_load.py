@@ -32,6 +32,7 @@ from culvert.trial.session import Session
 from culvert.trial.watch import Watched
 from culvert.vpns.base import Vpn
 from culvert.vpns.wireguard.driver import WireGuard
+from tests.checks import failed_check
 from tests.quiet import quiet
 from tests.run.cells import measure, value, vpn
 from tests.vpns.tunnels import driver, skip_reason
@@ -275,7 +276,8 @@ def test_one_client_of_many_that_leaks_is_named() -> None:
 
     finding = quiet(leaking)
     assert finding.status is Status.INVALID
-    assert finding.reason == "every client's canary: packets left outside the tunnel at c3"
+    assert failed_check(finding).name == "every client's canary"
+    assert failed_check(finding).detail == "packets left outside the tunnel at c3"
 
 
 @pytest.mark.lab

@@ -17,6 +17,7 @@ from culvert.run.trials.finding import TrialFinding
 from culvert.topology.shapes import star
 from culvert.topology.spec import LabSpec
 from culvert.vpns.wireguard.driver import WireGuard
+from tests.checks import failed_check
 from tests.quiet import quiet
 from tests.run.cells import measure, value, vpn
 from tests.vpns.tunnels import driver, skip_reason
@@ -155,8 +156,9 @@ def test_a_client_that_never_comes_up_is_named(permitted: bool) -> None:
         assert value(finding, "failed_clients") == 1
     else:
         assert finding.status is Status.INVALID
-        assert finding.reason.startswith(
-            "every client came up: 3 of 4 clients within 60 s; not c3: wireguard/go: node c3 is not"
+        assert failed_check(finding).name == "every client came up"
+        assert failed_check(finding).detail.startswith(
+            "3 of 4 clients within 60 s; not c3: wireguard/go: node c3 is not"
         )
 
 

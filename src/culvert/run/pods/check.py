@@ -51,7 +51,7 @@ class Proved:
         failed = next((check for check in self.checks if not check.passed), None)
         if failed is None or self.verdict.wire is Protection.CLEAR:
             return "; ".join(filter(None, (self.verdict.text(), self.bound)))
-        return f"{self.verdict.text()}; {failed.name}: {failed.detail}"
+        return f"{self.verdict.text()}; {failed.failure}"
 
     def as_json(self) -> dict[str, Any]:
         verdict = self.verdict

@@ -66,7 +66,7 @@ class TrialFinding:
         if failure is None:
             return True
         self.status = Status.INVALID
-        self.reason = f"{failure.name}: {failure.detail}"
+        self.reason = failure.failure
         self.remedy = failure.remedy
         return False
 
