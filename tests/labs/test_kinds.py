@@ -115,4 +115,4 @@ def test_a_run_in_a_lab_of_a_package(
 def test_a_lab_of_a_package_is_small_and_uses_no_lab_of_culverts() -> None:
     assert len(NESTED.splitlines()) <= 300
     labs = re.findall(r"culvert\.labs\.(\w+)", NESTED)
-    assert set(labs) == {"base", "host", "kind", "node", "process", "this_machine"}
+    assert set(labs) == {"base", "host", "kind", "node", "process", "room", "this_machine"}

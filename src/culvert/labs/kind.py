@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # options are read before anything that takes long is importe
     from culvert.study.study import Study
     from culvert.topology.graph import Topology
     from culvert.topology.spec import LabSpec
+    from culvert.vpns.base import Vpn
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,14 @@ class LabOption:
 @dataclass(frozen=True)
 class Place:
     """``cores`` are the CPUs for which a study's requests are computed; ``real_links``: the links
-    are measured before each block, not made. ``require`` raises NotPossible for a topology that
-    has more nodes than there are; None: it is known only when the lab is made."""
+    are measured before each block, not made. ``require`` raises NotPossible for a topology,
+    servers of the VPN included: NoRoom if not all nodes fit; ``begin`` starts what takes long."""
 
     make_lab: Callable[[LabSpec], Lab]
     cores: Sequence[tuple[int, ...]]
     real_links: bool = False
-    require: Callable[[Topology], object] | None = None
+    require: Callable[[Vpn, Topology], object] = lambda _vpn, _topology: None
+    begin: Callable[[], object] = lambda: None
 
 
 class LabKind(ABC):
@@ -66,7 +68,8 @@ class LabKind(ABC):
 
     @abstractmethod
     def open(self, study: Study) -> AbstractContextManager[Place]:
-        """The place of a run's nodes, for as long as the run lasts."""
+        """The place of a run's nodes, for as long as the run lasts; for ``--dry-run`` nothing of it
+        is used but ``cores`` and ``require``."""
 
     def words(self) -> list[str]:
         """The lab and its options as written on the command line."""

@@ -20,9 +20,9 @@ from culvert.labs.host import Completed, Host, Variables
 from culvert.labs.kind import InNamespaces, OnThisMachine, Place
 from culvert.labs.node import Node
 from culvert.labs.process import Process
+from culvert.labs.room import Machine
 from culvert.labs.this_machine import ThisMachine
 from culvert.runid import new_run_id
-from culvert.study.conditions.processors import cores
 from culvert.study.study import Study
 from culvert.topology.plan import plan
 from culvert.topology.spec import LabSpec
@@ -206,4 +206,5 @@ class Nested(InNamespaces, OnThisMachine):
     @contextmanager
     def open(self, study: Study) -> Iterator[Place]:
         del study
-        yield Place(NestedLab, cores())
+        here = Machine.here()
+        yield Place(NestedLab, here.cores, require=here.require)

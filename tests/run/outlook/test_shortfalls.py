@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from culvert.labs.hosts.host import SshHost
 from culvert.labs.netns.lab import NetnsLab
+from culvert.labs.room import Machine, watchers_in_use
 from culvert.plan.plan import Plan
-from culvert.run.outlook.room import Machine, watchers_in_use
 from culvert.run.outlook.shortfalls import Shortfall, shortfalls
 from culvert.study.study import Study
 from culvert.vpns.registry import installed_catalogue
@@ -181,10 +182,27 @@ def test_a_run_refuses_what_does_not_fit_before_a_lab_is_made(
     path = tmp_path / "s.toml"
     path.write_text(MANY_CLIENTS.replace(', "wireguard/go"', "").replace("[8, 500]", "500"))
     said = say("run", path, "--out", tmp_path / "out")
-    assert said.code == 3
-    text = " ".join(said.out.split())
-    assert "warning: none on topology" in text
+    said.refused(3, "none on topology")
+    text = " ".join(said.err.split())
     assert "raise the limit (ulimit -Hn 3268), or use at most 126 clients" in text
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_dry_run_counts_the_hosts_of_an_inventory_and_connects_to_none(
+    say: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[SshHost] = []
+    monkeypatch.setattr(SshHost, "open", opened.append)
+    path, inventory = tmp_path / "s.toml", tmp_path / "hosts.yml"
+    path.write_text(MANY_CLIENTS.replace('"star"', '"star"\nclients = 2').replace("[8,", "[2,"))
+    inventory.write_text("all: {hosts: {one: {}, two: {}, three: {}}}\n")
+    said = say("run", path, "--lab", "hosts", "--inventory", inventory, "--dry-run", "--json")
+    assert said.code == 0, said.err
+    (found,) = json.loads(said.out)["shortfalls"]
+    assert (found["line"], found["cells"]) == (4, 2)
+    assert found["why"].startswith("3 hosts for 501 nodes of the topology star: ")
+    assert "use at most 2 clients" in found["remedy"]
+    assert opened == []
 
 
 def test_a_measurement_that_needs_another_topology_is_named() -> None:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from culvert.console import out, print_json
-from culvert.labs.kind import OnThisMachine
+from culvert.labs.kind import Elsewhere, LabKind, OfPods
+from culvert.plan.plan import Plan
 from culvert.run.outlook import studies
 from culvert.run.outlook.expected import estimate_of
-from culvert.run.outlook.room import Machine
-from culvert.run.outlook.shortfalls import shortfalls
+from culvert.run.outlook.shortfalls import Shortfall, shortfalls
 from culvert.run.request import RunRequest
+from culvert.study.study import Study
 
 
 def dry(request: RunRequest, *, as_json: bool) -> None:
     """Print the cells and the expected duration."""
     study, plan, catalogue = request.prepared()
     estimate = estimate_of(study, plan, catalogue)
-    here = isinstance(request.lab, OnThisMachine)
-    missing = shortfalls(study, Machine.here(), plan) if here else []
+    missing = _missing(request.lab, study, plan)
     if as_json:
         document = studies.outline(study, plan, estimate)
         print_json({**document, "shortfalls": [one.as_json() for one in missing]})
@@ -27,3 +27,11 @@ def dry(request: RunRequest, *, as_json: bool) -> None:
     out.print(studies.plan_text(plan, estimate), markup=False)
     for one in missing:
         out.print(f"warning: {one}", markup=False, style="yellow")
+
+
+def _missing(lab: LabKind, study: Study, plan: Plan) -> list[Shortfall]:
+    """What a guest or a cluster has is not known here."""
+    if isinstance(lab, Elsewhere | OfPods):
+        return []
+    with lab.open(study) as place:
+        return shortfalls(study, place, plan)

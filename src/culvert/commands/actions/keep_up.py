@@ -16,11 +16,11 @@ from culvert.labs.base import Lab
 from culvert.labs.namespace.places import namespace_name
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.node import Node
+from culvert.labs.room import Machine
 from culvert.machine import rootless
 from culvert.privilege import init_outside, is_root
 from culvert.proof.alive import survivors
 from culvert.run import neighbours
-from culvert.run.outlook.room import Machine, require_machine
 from culvert.run.trials.paths import open_session, require_room
 from culvert.run.trials.stage import before
 from culvert.runid import new_run_id
@@ -47,7 +47,7 @@ def keep_up(name: str, topology: str, *, as_json: bool) -> None:
     vpn = registry.create(registry.parse(name))
     shape = serving(_shape(topology), vpn.needs)
     require_room(vpn, shape)
-    require_machine(vpn, shape, Machine.here())
+    Machine.here().require(vpn, shape)
     lab = NetnsLab(new_run_id(), LabSpec(topology=shape))
     missing = [each for host in lab.hosts for each in vpn.missing(host)]
     if missing:

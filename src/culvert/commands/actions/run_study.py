@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -18,7 +17,7 @@ from culvert.install.log import latest_installs
 from culvert.journal.journal import Journal
 from culvert.journal.record import RunHead
 from culvert.labs import guest
-from culvert.labs.kind import InNamespaces, Place
+from culvert.labs.kind import Place
 from culvert.machine import record as environment
 from culvert.machine import without_root
 from culvert.plan.plan import Plan
@@ -27,7 +26,6 @@ from culvert.report.labels import Labels
 from culvert.report.views.profiles import FOLDER
 from culvert.run import neighbours
 from culvert.run.claims import line_here
-from culvert.run.outlook.room import Machine, require_machine
 from culvert.run.outlook.shortfalls import refusals, summed
 from culvert.run.output.progress import Lines, Progress, Screen
 from culvert.run.output.summary import print_summary, summary_document
@@ -40,7 +38,6 @@ from culvert.run.request import RunRequest
 from culvert.run.runner import Runner
 from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.study import Study
-from culvert.topology.shapes import serving
 
 
 def run_study(request: RunRequest, *, as_json: bool) -> Tally:
@@ -51,6 +48,7 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
     head = _head(request, study)
     with ExitStack() as stack:
         place = stack.enter_context(request.lab.open(study))
+        place.begin()  # while the rest of the run is prepared
         if (clusters := clusters_below(request.lab)) is not None:
             stack.enter_context(clusters)
         if other := neighbours.warning():
@@ -61,7 +59,7 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
             stack.enter_context(progress)
         if clusters is not None:
             clusters.say = progress.note
-        refused = _refused(request, study, plan, catalogue, clusters, place)
+        refused = _refused(study, plan, catalogue, clusters, place)
         for shortfall in summed(plan, refused) if not as_json else ():
             out.print(f"warning: {shortfall}", style="yellow", markup=False)
         journal = stack.enter_context(_journal(request, plan, directory, head))
@@ -139,7 +137,6 @@ def _resumable(resume: str) -> Iterator[None]:
 
 
 def _refused(
-    request: RunRequest,
     study: Study,
     plan: Plan,
     catalogue: Catalogue,
@@ -147,17 +144,10 @@ def _refused(
     place: Place,
 ) -> dict[str, NotPossible]:
     """Cells, by key, that are known to be unsupported before anything is started. Raises
-    NotPossible if no cell is possible with the hosts of an inventory."""
+    NotPossible if no cell is possible."""
     if clusters is not None:
         return clusters.refusals(study, plan, catalogue, installed_measurements(), place.cores)
-    if isinstance(request.lab, InNamespaces):
-        machine = Machine.here()
-        return refusals(study, machine.cores, plan, partial(require_machine, machine=machine))
-    if (require := place.require) is None:
-        return {}
-    found = refusals(
-        study, place.cores, plan, lambda vpn, topology: require(serving(topology, vpn.needs))
-    )
+    found = refusals(study, plan, place)
     if found and len(found) == len(plan.present):
         raise next(iter(found.values()))
     return found

@@ -11,11 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from culvert.console import err, out
+from culvert.labs.room import Machine
 from culvert.plan.plan import Plan
 from culvert.plan.warnings import warnings_of
 from culvert.run.outlook import studies
 from culvert.run.outlook.expected import estimate_of
-from culvert.run.outlook.room import Machine
 from culvert.run.outlook.shortfalls import Shortfall, shortfalls
 from culvert.study.catalogue import Catalogue
 from culvert.study.json_schema import json_schema

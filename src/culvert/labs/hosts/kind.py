@@ -13,6 +13,7 @@ from culvert.labs.kind import LabKind, LabOption, Place
 if TYPE_CHECKING:
     from culvert.study.study import Study
     from culvert.topology.graph import Topology
+    from culvert.vpns.base import Vpn
 
 
 class Hosts(LabKind):
@@ -69,13 +70,18 @@ class Hosts(LabKind):
         def make_lab(spec: LabSpec) -> Lab:
             return HostsLab(fleet, spec, allow_impairment=bool(self.given.get("allow-impairment")))
 
-        def require(topology: Topology) -> object:
+        def require(_vpn: Vpn, topology: Topology) -> object:
             refuse_topology(topology)
             return hosts.assign(topology)
 
-        fleet.begin(assigned[0].values())  # while the rest of the run is prepared
         try:
-            yield Place(make_lab, imagined(nodes), real_links=True, require=require)
+            yield Place(
+                make_lab,
+                imagined(nodes),
+                real_links=True,
+                require=require,
+                begin=lambda: fleet.begin(assigned[0].values()),
+            )
         finally:
             for problem in fleet.close():
                 err.print(f"warning: {problem}", markup=False, style="yellow")

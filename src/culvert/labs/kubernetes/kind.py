@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from culvert.errors import UsageError
@@ -64,8 +64,6 @@ class Kubernetes(OfPods):
             text = "reading the study and loading the cluster's client"
             err.print(text, style="dim", markup=False)
 
-    @contextmanager
-    def open(self, study: Study) -> Iterator[Place]:
+    def open(self, study: Study) -> AbstractContextManager[Place]:
         """The links below an embedded cluster are of namespaces; the run makes the clusters."""
-        with lab_kind(DEFAULT)({}).open(study) as links:
-            yield links
+        return lab_kind(DEFAULT)({}).open(study)

@@ -22,7 +22,8 @@ class Netns(InNamespaces, OnThisMachine):
     def open(self, study: Study) -> Iterator[Place]:
         del study
         from culvert.labs.netns.lab import NetnsLab
+        from culvert.labs.room import Machine
         from culvert.runid import new_run_id
-        from culvert.study.conditions.processors import cores
 
-        yield Place(lambda spec: NetnsLab(new_run_id(), spec), cores())
+        here = Machine.here()
+        yield Place(lambda spec: NetnsLab(new_run_id(), spec), here.cores, require=here.require)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,13 +56,9 @@ class Vm(Elsewhere, InNamespaces):
             print(described.not_comparable, file=sys.stderr)
         return guest.run(chosen, job)
 
-    @contextmanager
-    def open(self, study: Study) -> Iterator[Place]:
-        """The default lab, on the guest's processors."""
-        from culvert.labs import guest
-
-        with lab_kind(DEFAULT)({}).open(study) as place:
-            yield replace(place, cores=guest.processors(list(place.cores)))
+    def open(self, study: Study) -> AbstractContextManager[Place]:
+        """The default lab, in the guest."""
+        return lab_kind(DEFAULT)({}).open(study)
 
 
 def _caller() -> dict[str, str]:

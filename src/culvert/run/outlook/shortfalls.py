@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from culvert.errors import CulvertError, NotPossible
+from culvert.labs.kind import Place
+from culvert.labs.room import Machine, NoRoom
 from culvert.plan.plan import Cell, Plan
-from culvert.run.outlook.room import Machine, NoRoom, require_machine
 from culvert.study.catalogue import installed_measurements
 from culvert.study.conditions.condition import ConditionTable
 from culvert.study.conditions.processors import node_cpus
 from culvert.study.conditions.topology import topology_of
 from culvert.study.lines import Path, line_numbers, nearest_line
 from culvert.study.study import Study
-from culvert.topology.graph import Topology
-from culvert.vpns.base import Vpn
+from culvert.topology.shapes import serving
 from culvert.vpns.registry import of_study
 
 
@@ -48,23 +47,19 @@ class Shortfall:
         return asdict(self)
 
 
-def refusals(
-    study: Study,
-    cores: Sequence[tuple[int, ...]],
-    plan: Plan,
-    require: Callable[[Vpn, Topology], object],
-) -> dict[str, NotPossible]:
-    """Cells of the plan, by key, whose labs need what is not there: CPUs beyond ``cores``, or what
-    ``require`` refuses. Cells that ``[[lacking]]`` makes unsupported are left out."""
+def refusals(study: Study, plan: Plan, place: Machine | Place) -> dict[str, NotPossible]:
+    """Cells of the plan, by key, whose labs need what is not there: CPUs, or nodes. Cells that
+    ``[[lacking]]`` makes unsupported are left out."""
     found: dict[str, NotPossible] = {}
     measurements = installed_measurements()
     for cell in plan.present:
         try:
-            spec = study.lab_spec(cell.condition, cores)
+            spec = study.lab_spec(cell.condition, place.cores)
             measurement = measurements[cell.measurement]
             parameters = measurement.Parameters.model_validate_json(cell.parameters)
             topology = measurement.lab(spec, parameters).topology
-            require(of_study(cell.vpn), topology)
+            vpn = of_study(cell.vpn)
+            place.require(vpn, serving(topology, vpn.needs))
         except NotPossible as error:
             found[cell.key] = error
         except CulvertError:  # its trials report it
@@ -72,15 +67,15 @@ def refusals(
     return found
 
 
-def shortfalls(study: Study, machine: Machine, plan: Plan | None = None) -> list[Shortfall]:
-    """What the labs of the study's conditions need and the machine does not have.
+def shortfalls(study: Study, place: Machine | Place, plan: Plan | None = None) -> list[Shortfall]:
+    """What the labs of the study's conditions need and the place does not have.
 
     ``plan`` limits it to a part of the study.
     """
     plan = plan or Plan.of(study)
-    refused = refusals(study, machine.cores, plan, partial(require_machine, machine=machine))
+    refused = refusals(study, plan, place)
     lines = {
-        cell.key: _line(study, cell, refused[cell.key], machine)
+        cell.key: _line(study, cell, refused[cell.key], place)
         for cell in plan.cells
         if cell.key in refused
     }
@@ -104,7 +99,7 @@ def summed(
     ]
 
 
-def _line(study: Study, cell: Cell, error: NotPossible, machine: Machine) -> int | None:
+def _line(study: Study, cell: Cell, error: NotPossible, place: Machine | Place) -> int | None:
     """The line on which the study requests the topology, or the CPUs of the cell's condition."""
     if isinstance(error, NoRoom):
         return nearest_line(line_numbers(study.text), ("lab", "topology"))
@@ -113,18 +108,18 @@ def _line(study: Study, cell: Cell, error: NotPossible, machine: Machine) -> int
     # A scale leaves conditions out, but the text contains all of them.
     tables = tomllib.loads(study.text).get("condition", [])
     index = next((at for at, table in enumerate(tables) if table.get("name") == name), None)
-    key = _key(study, condition, machine)
+    key = _key(study, condition, place)
     path: Path = ("lab", "cpus") if key is None or index is None else ("condition", index, key)
     return nearest_line(line_numbers(study.text), path)
 
 
-def _key(study: Study, condition: ConditionTable, machine: Machine) -> str | None:
+def _key(study: Study, condition: ConditionTable, place: Machine | Place) -> str | None:
     """The condition's key that cannot be fulfilled; None if it is ``cpus`` of ``[lab]``."""
     if condition.router is not None and condition.router.cores is not None:
         try:
             topology = topology_of(study.file.lab, condition)
             others = condition.model_copy(update={"router": None})
-            node_cpus(study.file.lab, others, topology, machine.cores)
+            node_cpus(study.file.lab, others, topology, place.cores)
         except NotPossible:
             pass
         else:

@@ -10,11 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from culvert.errors import StudyError
+from culvert.labs.room import Machine
 from culvert.plan.plan import Plan, TimeEstimate
 from culvert.plan.warnings import warnings_of
 from culvert.report.labels import everything
 from culvert.run.outlook.expected import estimate_of
-from culvert.run.outlook.room import Machine
 from culvert.run.outlook.shortfalls import shortfalls
 from culvert.study.catalogue import Catalogue
 from culvert.study.shipped import shipped_studies

@@ -18,8 +18,9 @@ from pydantic import (
     ValidationError,
 )
 
-from culvert.errors import NotPossible, UsageError
+from culvert.errors import UsageError
 from culvert.labs.hosts.listed import listing
+from culvert.labs.room import NoRoom
 from culvert.topology.graph import NodeSpec, Role, Topology
 
 GROUPS: Mapping[str, Role] = {
@@ -78,7 +79,7 @@ class Inventory:
         """The host of each node, routers of the topology left out: the real network replaces them.
 
         First hosts with the variable ``culvert_node``, then by groups named after roles, then the
-        remaining hosts without a role in their order. Raises NotPossible if there are too few,
+        remaining hosts without a role in their order. Raises NoRoom if there are too few,
         with the largest number of clients that have one.
         """
         free = list(self.hosts)
@@ -96,7 +97,7 @@ class Inventory:
         if lacking:
             names = " and ".join(map(_shown, lacking[:_NAMED]))
             more = len(lacking) - _NAMED
-            raise NotPossible(
+            raise NoRoom(
                 f"inventory {self.path}",
                 f"{len(self.hosts)} hosts for {len(nodes)} nodes of the topology {topology.name}: "
                 f"none is left for {names}" + (f" and {more} more" if more > 0 else ""),

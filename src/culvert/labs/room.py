@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from culvert.errors import NotPossible
 from culvert.labs import guest
@@ -20,7 +21,9 @@ from culvert.machine.tree import Tree
 from culvert.privilege import machine_proc
 from culvert.study.conditions.processors import cores
 from culvert.topology.graph import Role, Topology
-from culvert.vpns.base import Vpn
+
+if TYPE_CHECKING:
+    from culvert.vpns.base import Vpn
 
 NODE_BYTES = 1 << 20
 """Memory of a namespace with its links and its thread: 0.7 MB measured."""
@@ -51,9 +54,23 @@ class Machine:
             None if permitted is None else max(permitted - watchers_in_use(), 0),
         )
 
+    def require(self, vpn: Vpn, topology: Topology) -> None:
+        """Raise NoRoom if the VPN's members do not fit on it, with the largest number that does."""
+        members = len(topology.members)
+        limit = min(_limits(vpn, topology, self), key=lambda one: one.members, default=None)
+        if limit is None or members <= limit.members:
+            return
+        gateways = len(topology.of_role(Role.GATEWAY))
+        word = "clients" if gateways else "members"
+        raise NoRoom(
+            f'{vpn.id} on topology "{topology.name}" with {members - gateways} {word}',
+            limit.why,
+            f"{limit.remedy}, or use at most {max(limit.members - gateways, 0)} {word}",
+        )
+
 
 class NoRoom(NotPossible):
-    """The VPN's members do not fit on the machine."""
+    """A topology has more nodes than there is room for."""
 
 
 @dataclass(frozen=True)
@@ -63,22 +80,6 @@ class _Limit:
     members: int
     why: str
     remedy: str
-
-
-def require_machine(vpn: Vpn, topology: Topology, machine: Machine) -> None:
-    """Raise NoRoom if the VPN's members do not fit on the machine, with the largest number
-    that does."""
-    members = len(topology.members)
-    limit = min(_limits(vpn, topology, machine), key=lambda one: one.members, default=None)
-    if limit is None or members <= limit.members:
-        return
-    gateways = len(topology.of_role(Role.GATEWAY))
-    word = "clients" if gateways else "members"
-    raise NoRoom(
-        f'{vpn.id} on topology "{topology.name}" with {members - gateways} {word}',
-        limit.why,
-        f"{limit.remedy}, or use at most {max(limit.members - gateways, 0)} {word}",
-    )
 
 
 def _limits(vpn: Vpn, topology: Topology, machine: Machine) -> Iterator[_Limit]:
