@@ -225,10 +225,11 @@ def test_figures_that_never_vary() -> None:
 
 
 def test_a_design_is_read_from_a_study() -> None:
-    listed = '{"plan":{"order":"listed","blocks":7}}'
+    listed = {"plan": {"order": "listed", "blocks": 7}}
     assert Design.of(listed) == Design(Blocking.LISTED)
-    until = '{"plan":{"order":"random","blocks":{"until":"ci <= 2%","min":5,"max":12}}}'
+    until = {"plan": {"order": "random", "blocks": {"until": "ci <= 2%", "min": 5, "max": 12}}}
     assert Design.of(until).looks == Looks(first=7, last=12, silent=7)
     assert Design.of(until, imported=True) == Design(Blocking.NONE)
-    for text in ("", "{}", "[]", "nonsense", '{"plan":[]}', '{"plan":{"blocks":{}}}'):
-        assert Design.of(text) == Design()
+    contents: tuple[dict[str, object], ...] = ({}, {"plan": []}, {"plan": {"blocks": {}}})
+    for content in contents:
+        assert Design.of(content) == Design()

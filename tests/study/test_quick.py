@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -54,6 +55,6 @@ def test_a_third_of_the_time_gives_the_same_verdicts(seed: int) -> None:
 def test_its_columns_can_be_decided_at_its_first_look() -> None:
     quick, _ = editions()
     plan = Plan.of(quick)
-    looks = Design.of(quick.canonical).looks
+    looks = Design.of(json.loads(quick.canonical)).looks
     assert looks == plan.looks
     assert looks.fewest() == plan.min_blocks

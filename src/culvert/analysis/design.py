@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from culvert.plan.precision import MIN_BLOCKS, looks_of
 from culvert.statistics.looks import ONCE, Looks
@@ -49,14 +49,11 @@ class Design:
         return max(FEWEST, self.looks.silent)
 
     @classmethod
-    def of(cls, canonical: str, *, imported: bool = False) -> Design:
-        """From a study's canonical JSON; the default is blocks in random order."""
+    def of(cls, content: Mapping[str, Any], *, imported: bool = False) -> Design:
+        """From a study's canonical content; the default is blocks in random order."""
         if imported:
             return cls(Blocking.NONE)
-        try:
-            plan = json.loads(canonical or "{}").get("plan", {})
-        except (ValueError, AttributeError):
-            return cls()
+        plan = content.get("plan")
         if not isinstance(plan, Mapping):
             return cls()
         blocking = Blocking.LISTED if plan.get("order") == "listed" else Blocking.RANDOM

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
@@ -23,15 +24,11 @@ def by_clients(frame: pl.DataFrame) -> pl.DataFrame:
     return found.join(pl.DataFrame(split, schema, orient="row"), on="parameters", how="left")
 
 
-def cores_of(canonical: str) -> list[dict[str, int]]:
+def cores_of(content: Mapping[str, Any]) -> list[dict[str, int]]:
     """Conditions of a study that differ in the gateway's cores alone: the cores of each, by name.
     Those that do not set ``cores`` share the gateway's with the generators, and are left out."""
-    try:
-        tables = json.loads(canonical or "{}").get("condition", [])
-    except (ValueError, AttributeError):
-        return []
     found: dict[str, dict[str, int]] = {}
-    for table in tables:
+    for table in content.get("condition", ()):
         rest = {key: value for key, value in table.items() if key not in ("name", CORES)}
         if table.get(CORES):
             found.setdefault(json.dumps(rest, sort_keys=True), {})[table["name"]] = table[CORES]

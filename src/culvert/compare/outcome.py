@@ -94,7 +94,7 @@ def compare(
     paired = False
     if in_run:
         run = a[0].run
-        design = Design.of(run.canonical, imported=run.imported)
+        design = Design.of(run.content, imported=run.imported)
         columns = Columns(_metrics(observations(a[0].every_row), wanted), design)
         paired = design.paired
         found = comparisons_in_run(

@@ -41,7 +41,7 @@ def claims_of(
     if "claim" not in run.toml and "published" not in run.toml:
         return Claims()
     try:
-        study = Study.recalled(run.toml, run.canonical or "{}", recalled_catalogue())
+        study = Study.recalled(run.toml, run.canonical, recalled_catalogue())
     except CulvertError as error:
         return Claims(trouble=f"this version of Culvert cannot read the run's study: {error}")
     found = judge(

@@ -187,7 +187,7 @@ def gather(
     vpns = sorted(set(trials["vpn"].drop_nulls().to_list()))
     observed = observations(rows)
     line = line_of(at(run.environment, "not_comparable"), run.data_paths)
-    columns = Columns(observed, Design.of(run.canonical, imported=run.imported), line)
+    columns = Columns(observed, Design.of(run.content, imported=run.imported), line)
     summary = summarise_observed(observed, looks=columns.design.looks)
     found = medians(rows, vpns, summary)
     found.sort(key=lambda one: _place(run.conditions, one.condition))

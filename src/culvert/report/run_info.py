@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 IMPORTED = "imported"
@@ -19,7 +20,7 @@ class RunInfo:
     study: str = "unnamed study"
     title: str = ""
     toml: str = ""
-    canonical: str = ""
+    canonical: str = "{}"
     seed: int | None = None
     culvert_version: str = ""
     lab: str = ""
@@ -38,12 +39,18 @@ class RunInfo:
         """Whether another tool measured it, and Culvert only read the results."""
         return self.lab == IMPORTED
 
+    @cached_property
+    def content(self) -> Mapping[str, Any]:
+        """The study's canonical content; empty if the study is not recorded."""
+        found: Mapping[str, Any] = json.loads(self.canonical)
+        return found
+
     @property
     def conditions(self) -> tuple[str, ...]:
         """Names in the study's order; empty if the study is not recorded."""
         try:
-            return tuple(str(one["name"]) for one in json.loads(self.canonical)["condition"])
-        except (ValueError, KeyError, TypeError):
+            return tuple(str(one["name"]) for one in self.content["condition"])
+        except (KeyError, TypeError):
             return ()
 
     @property

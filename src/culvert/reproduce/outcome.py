@@ -6,7 +6,6 @@ the other run alone, as its report judges it; a figure is compared as ``culvert 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -137,7 +136,7 @@ def _refuse_other_study(before: Side, now: Side) -> None:
     """The texts are compared: newer versions add defaults to the canonical content."""
     if before.run.toml == now.run.toml and scale_of(before.run) == scale_of(now.run):
         return
-    found = differences(before.run.canonical or "{}", now.run.canonical or "{}")
+    found = differences(before.run.canonical, now.run.canonical)
     raise UsageError(
         str(now.directory),
         f"its study is not that of {before.directory}: {found or 'its text differs'}",
@@ -147,7 +146,7 @@ def _refuse_other_study(before: Side, now: Side) -> None:
 
 def scale_of(run: RunInfo) -> str:
     """The edition of the study that was run; empty for the whole study."""
-    return str(json.loads(run.canonical or "{}").get("scale", ""))
+    return str(run.content.get("scale", ""))
 
 
 def _judged(side: Side) -> Claims:

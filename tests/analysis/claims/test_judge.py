@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 
@@ -380,7 +381,7 @@ def test_a_plan_that_looks_asks_for_more_at_each_look() -> None:
 
 def test_clear_effects_are_decided_at_the_first_look() -> None:
     given = study(f"{ON}: {A} > {B}", body=UDP + LOOKS)
-    n = Design.of(given.canonical).fewest
+    n = Design.of(json.loads(given.canonical)).fewest
     (found,) = judge(given, cell(given, {A: series(200, n, 0.03), B: series(100, n, 0.03)}))
     assert found.verdict is Verdict.SUPPORTED
 
@@ -401,7 +402,7 @@ def test_which_of_two_is_above_has_the_answer_of_its_column(
     figures = 100 * np.exp(0.03 * rng.standard_normal((blocks, 4)) + [0, effect, 0, -effect])
     values = dict(zip(("none", A, B, C), map(list, figures.T), strict=True))
     in_blocks = {name: dict(enumerate(found)) for name, found in values.items()}
-    decided = column(in_blocks, Design.of(given.canonical))
+    decided = column(in_blocks, Design.of(json.loads(given.canonical)))
     for claim, (x, y) in zip(
         judge(given, cell(given, values)), ((A, B), (B, A), (A, C), (C, "none")), strict=True
     ):

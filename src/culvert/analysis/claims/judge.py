@@ -42,7 +42,7 @@ def judge(
     cells = Cells(study, rows, metrics, imported=imported)
     # The level that Holm's correction leaves for each claim in its first step.
     looks = looks_at_claims(study, ALPHA / max(1, len(study.tests)))
-    design = Design.of(study.canonical, imported=imported)
+    design = Design.of(study.file.model_dump(mode="json", include={"plan"}), imported=imported)
     parts: dict[str, tuple[Part, ...]] = {}
     for claim in study.file.claim:
         test = study.tests.get(claim.id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -94,7 +93,7 @@ def pairs_of(data: Data) -> dict[str, tuple[Access, Access]]:
     if they are not two different pairs."""
     trials = data.trials.filter(pl.col("measurement") == MEASUREMENT)
     measured = set(trials["condition"].to_list())
-    pairs = {name: pair for name, pair in _pairs(data.run.canonical).items() if name in measured}
+    pairs = {name: pair for name, pair in _pairs(data.run.content).items() if name in measured}
     return pairs if len(set(pairs.values())) > 1 else {}
 
 
@@ -156,10 +155,9 @@ def _middle(rows: pl.DataFrame, metric: str) -> float | None:
     return statistics.median(values) if values else None
 
 
-def _pairs(canonical: str) -> dict[str, tuple[Access, Access]]:
+def _pairs(study: Mapping[str, Any]) -> dict[str, tuple[Access, Access]]:
     """The kinds of access in front of the first path's ends, by condition; from the study."""
     try:
-        study = json.loads(canonical)
         source, target = _ends(study["lab"].get("paths"))
         found = {
             str(one["name"]): (
