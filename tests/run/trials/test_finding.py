@@ -8,6 +8,7 @@ from culvert.defect import unless_interrupted
 from culvert.errors import CulvertError
 from culvert.results import Status
 from culvert.run.trials.finding import TrialFinding
+from culvert.trial.check import Check
 
 ERROR = CulvertError("the lab", "it did not open", "look at it")
 
@@ -30,6 +31,17 @@ def test_an_error_is_the_reason() -> None:
     with finding.of_errors():
         fails()
     assert (finding.status, finding.reason) == (Status.FAILED, str(ERROR))
+
+
+def test_the_reason_of_a_check_that_did_not_pass_reads_as_a_failure() -> None:
+    finding = TrialFinding(Status.OK)
+    late = Check("the sender kept its schedule", False, "9 of 10 packets left late", "wait")
+    assert not finding.proved([Check("data path", True, "kernel"), late])
+    assert finding.status is Status.INVALID
+    assert finding.reason == (
+        "check failed: the sender kept its schedule: 9 of 10 packets left late"
+    )
+    assert finding.remedy == "wait"
 
 
 def test_an_interruption_is_no_trial_that_failed() -> None:
