@@ -25,9 +25,10 @@ from culvert.vpns.lifecycle import bring_up
 
 VPN = "wireguard/go"
 ROUNDS = 100
-PACKETS = 100_000
+PACKETS = 50_000
 """Encrypted ones in each round."""
-RATE_PPS = 20_000
+RATE_PPS = 10_000
+"""Below what the tunnel carries: all of them reach the far end."""
 
 
 class _OneClearPacket(Goal):
@@ -62,6 +63,11 @@ class _OneClearPacket(Goal):
         """No exception."""
         return len(samples.ours) == ROUNDS and all(share == 1 for share in samples.ours)
 
+    def failed(self, samples: Samples) -> list[str]:
+        """The rounds with an exception."""
+        rounds = zip(samples.ours, samples.details, strict=True)
+        return [str(one) for share, one in rounds if share < 1]
+
 
 class ClearPacketNetns(_OneClearPacket):
     """Between namespaces."""
@@ -87,7 +93,7 @@ class ClearPacketHosts(_OneClearPacket):
 
 
 def _round(session: Session, chance: random.Random) -> tuple[bool, dict[str, object]]:
-    """Whether exactly the planted packet was found, and of what."""
+    """Whether exactly the planted packet was found among so many, and of what."""
     kind = chance.choice(list(CLEAR))
     before = chance.randrange(1, PACKETS)
     clear = HEADERS[VPN] + CLEAR[kind](session.canary)
@@ -102,4 +108,4 @@ def _round(session: Session, chance: random.Random) -> tuple[bool, dict[str, obj
         "searched": [planted.searched_packets, honest.searched_packets],
         "failed": [failed(session, planted), failed(session, honest)],
     }
-    return found and quiet, details
+    return found and quiet and planted.searched_packets >= PACKETS, details

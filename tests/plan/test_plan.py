@@ -144,3 +144,11 @@ def test_only_keeps_the_baseline_of_what_matches() -> None:
     assert Plan(cells(8), seed=1).only("nothing").cells == ()
     several = Plan(cells(8), seed=1).only("c/*", "nothing", "[!cn]*")
     assert {cell.vpn for cell in several.cells} == {cell.vpn for cell in cells(8)}
+
+
+def test_an_array_of_an_excluded_parameter_stands_for_any_of_its_values() -> None:
+    sizes = UDP + "packet_size = [64, 512, 1024]\n"
+    left_out = '[[exclude]]\nvpns = ["none"]\nparameters = { packet_size = [64, 1024] }\n'
+    found = Plan.of(parse(HEAD + sizes + left_out)).cells
+    assert [one.parameters.get("packet_size") for one in found if one.vpn == "none"] == [512]
+    assert {one.parameters.get("packet_size") for one in found} == {64, 512, 1024}

@@ -75,7 +75,7 @@ def own_keys() -> list[str]:
 
 class ExcludeTable(Table):
     """``[[exclude]]``: a cell is left out if it matches all keys of the table; the names are
-    patterns with ``*`` and ``?``."""
+    patterns with ``*`` and ``?``, an array of a parameter is any of its values."""
 
     vpns: tuple[str, ...] | None = Field(None, strict=False, min_length=1)
     conditions: tuple[str, ...] | None = Field(None, strict=False, min_length=1)
@@ -93,12 +93,19 @@ class ExcludeTable(Table):
         if any(names and not _any(names, word) for names, word in named):
             return False
         given = parameters.values
-        return all(key in given and given[key] == self.parameters[key] for key in self.parameters)
+        return all(
+            key in given and (given[key] == wanted or _is_one(given[key], wanted))
+            for key, wanted in self.parameters.items()
+        )
 
 
 def excluded(tables: Iterable[ExcludeTable], vpn: str, condition: str, one: Requested) -> bool:
     """Whether one of the tables leaves a cell out."""
     return any(table.matches(vpn, condition, one.kind, one.parameters) for table in tables)
+
+
+def _is_one(value: object, wanted: object) -> bool:
+    return isinstance(wanted, list | tuple) and value in wanted
 
 
 def _any(patterns: tuple[str, ...], word: str) -> bool:

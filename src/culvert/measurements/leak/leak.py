@@ -13,7 +13,7 @@ leak; one that waits, or that the kernel refuses, is none.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, ClassVar
 
@@ -24,10 +24,10 @@ from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.leak.client import Applications, fall_silent, provider_of, public_host
 from culvert.measurements.leak.phases import Phase, PhaseAction, action_for
 from culvert.measurements.leak.resolver import ResolverKind, resolver_of
-from culvert.measurements.leak.watched import Watched
+from culvert.measurements.leak.watched import Watched, silent
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.client import Task
-from culvert.probe.results import Leaks, parse
+from culvert.probe.results import FlowTally, Leaks, parse
 from culvert.results import Label
 from culvert.topology.graph import Role
 from culvert.trial.outcome import Outcome
@@ -38,7 +38,9 @@ from culvert.vpns.abilities import full_tunnel
 from culvert.waiting import wait_until
 
 LEAD_S = 0.5
-"""Of the applications before the event."""
+"""Of the applications before the event; again, until each flow was answered."""
+MOST_LEADS = 10
+"""On a busy or slow machine the first answer takes longer than LEAD_S."""
 EVENT_S = 60.0
 """Upper bound of the duration of an event's commands, without the time for which it holds."""
 RECOVER_S = 3.0
@@ -108,11 +110,10 @@ def watch(session: Session, parameters: LeakParameters, action: PhaseAction) -> 
         _without_ipv6(session)
     if action.up_before:
         session.vpn.reach(session.path)
-    lasting_s = LEAD_S + EVENT_S + 3 * parameters.hold_s + parameters.suspend_s
+    lasting_s = MOST_LEADS * LEAD_S + EVENT_S + 3 * parameters.hold_s + parameters.suspend_s
     leaks = _begin_leaks(session, lasting_s)
     applications = Applications(session, action.resolver, parameters.rate_pps, lasting_s)
-    time.sleep(LEAD_S)  # part of the method
-    before = applications.renew()
+    before = _lead(applications, MOST_LEADS if action.up_before else 1)
     event_ns = session.source.realtime_ns()
     halted = action.halted(session)
     action.cause(session)
@@ -133,6 +134,16 @@ def watch(session: Session, parameters: LeakParameters, action: PhaseAction) -> 
         doubts=[*looked_up, *watched.checks(session, frozen=bool(halted))],
         halted=halted,
     )
+
+
+def _lead(applications: Applications, most: int) -> Mapping[str, FlowTally]:
+    """The messages of the last LEAD_S seconds before the event."""
+    for left in reversed(range(most)):
+        time.sleep(LEAD_S)  # part of the method
+        tallies = applications.renew()
+        if not (left and silent(tallies)):
+            break
+    return tallies
 
 
 def _require(session: Session, action: PhaseAction) -> None:

@@ -16,6 +16,13 @@ LONGEST_PAUSE_S = 1.0
 """Between two messages of a flow: one that did not send leaks nothing."""
 
 
+def silent(tallies: Mapping[str, FlowTally]) -> list[str]:
+    """The flows of IPv4 of which no message was answered; not every tunnel carries IPv6."""
+    return [
+        name for name, tally in tallies.items() if not name.endswith("6") and not tally.answered
+    ]
+
+
 @dataclass(frozen=True)
 class Watched:
     """What was seen; ``before`` and ``after`` the event the applications' messages by flow."""
@@ -117,15 +124,13 @@ class Watched:
         """Whether flows of IPv4 were answered through the tunnel before the event; if it comes up
         only then, after."""
         tallies = self.before if self.up_before else self.after
-        silent = [
-            name for name, tally in tallies.items() if not name.endswith("6") and not tally.answered
-        ]
+        unanswered = silent(tallies)
         answered = sum(tally.answered for tally in tallies.values())
         return Check(
             "the applications reach the public host",
-            not silent,
+            not unanswered,
             f"{answered} messages were answered {'before' if self.up_before else 'after'} the "
-            "event" + (f", none of {', '.join(silent)}" if silent else ""),
+            "event" + (f", none of {', '.join(unanswered)}" if unanswered else ""),
             "the tunnel does not carry the client's traffic to the internet: try "
             "culvert up VPN --topology public",
         )
