@@ -77,20 +77,23 @@ def test_the_figure_its_interval_and_the_cpu_are_stated() -> None:
     assert found.low_bps is not None
     assert found.low_bps < 1.204e9
     assert found.cpu_percent == 80
-    assert found.basis == "9 trials with 200 clients"
+    assert found.basis == "measured with 200 clients in 9 trials"
+    assert found.cpu_clients == 200
 
 
 def test_a_few_trials_do_not_tell_and_it_says_what_would() -> None:
     found = advice({200: [2e9, 2.1e9]}, 200)
     assert found.verdict is Verdict.CANNOT_TELL
-    assert found.to_measure == "more blocks of gateway_load with clients = 200"
+    assert found.basis == "measured with 200 clients in 2 trials, too few for an interval"
+    assert found.to_measure == "clients = 200, in 6 blocks or more"
 
 
 def test_between_two_measured_numbers_the_lower_one_counts() -> None:
     generator = np.random.default_rng(6)
     both = {100: sample(generator, 1.5e9), 400: sample(generator, 1.2e9)}
     found = advice(both, 200)
-    assert (found.verdict, found.basis) == (Verdict.ENOUGH, "the lower of 100 and 400 clients")
+    assert found.verdict is Verdict.ENOUGH
+    assert found.basis.startswith("measured with 100 and with 400 clients")
 
 
 def test_up_to_twice_the_largest_number_the_law_decides_and_beyond_nothing() -> None:
@@ -98,12 +101,13 @@ def test_up_to_twice_the_largest_number_the_law_decides_and_beyond_nothing() -> 
     plateau = {n: sample(generator, 2e9 * n / (4 + n)) for n in (1, 4, 16, 64, 100)}
     found = advice(plateau, 200)
     assert found.verdict is Verdict.ENOUGH
-    assert found.basis == "the scalability law, beyond the measured numbers"
+    assert found.basis.startswith("estimated by a curve")
+    assert found.basis.endswith("through 5 measured numbers of clients, 1 to 100")
     assert advice(plateau, 200, rate=4e9).verdict is Verdict.NOT_ENOUGH
     beyond = advice(plateau, 201)
     assert beyond.verdict is Verdict.CANNOT_TELL
-    assert "no statement beyond 200" in beyond.basis
-    assert beyond.to_measure == "gateway_load with clients = 201, at least 6 blocks"
+    assert beyond.basis == "measured with at most 100 clients: no estimate beyond 200"
+    assert beyond.to_measure == "clients = 201, in 6 blocks or more"
 
 
 def test_clients_with_a_rate_never_show_that_a_gateway_is_too_slow() -> None:

@@ -72,7 +72,7 @@ def test_goodput_delay_cpu_and_shares_are_drawn_over_the_clients_with_the_law() 
     curve = load.panels[0]["layer"][0]["data"]["values"]
     assert max(point["n"] for point in curve) == 2 * COUNTS[-1]
     assert all(point["low"] <= point["value"] <= point["high"] for point in curve)
-    assert "knee 31" in load.caption  # sqrt((1 - 0.05) / 0.001)
+    assert "goodput is highest with 31 clients" in load.caption  # sqrt((1 - 0.05) / 0.001)
     assert load.table is not None
     (clients,) = {len([row for row in load.table.rows if row[0] == "none"])}
     assert clients == len(COUNTS)
@@ -83,7 +83,7 @@ def test_goodput_delay_cpu_and_shares_are_drawn_over_the_clients_with_the_law() 
 
 def test_two_trials_each_are_drawn_without_a_law() -> None:
     load, _ = figures(blocks=2)
-    assert "is fitted to four numbers" in load.caption
+    assert "from four numbers of clients" in load.caption
     assert len(load.panels[0]["layer"]) == 3
 
 
@@ -148,6 +148,6 @@ def test_goodput_is_drawn_over_the_gateways_cores_with_the_law_once() -> None:
 
 def test_two_numbers_of_cores_are_drawn_without_a_law_and_one_is_not() -> None:
     (figure,), *_ = core_figures(3, {"one": 1, "two": 2})
-    assert "is fitted to four numbers of cores" in figure.caption
+    assert "from four numbers of cores" in figure.caption
     assert len(figure.panels[0]["layer"]) == 3
     assert not any(core_figures(1, {"one": 1}))

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from culvert.analysis.gateway import CLIENTS, KIND, by_clients
+from culvert.analysis.gateway import CLIENTS, by_clients
 from culvert.analysis.observations import observations, pick
 from culvert.statistics.intervals import FEWEST, median_intervals
 from culvert.statistics.scalability import REACH, fit_scalability
@@ -58,8 +58,9 @@ class Carried:
 
 @dataclass(frozen=True)
 class Advice:
-    """One VPN, one condition, one kind of load. ``basis`` names the figure that decided,
-    ``to_measure`` what would decide where nothing does."""
+    """One VPN, one condition, one kind of load. ``cpu_percent`` is the gateway's, 100 a core, with
+    ``cpu_clients``, the measured number next to the required one. ``basis`` names the figure that
+    decided, ``to_measure`` what would decide where nothing does."""
 
     vpn: str
     condition: str
@@ -69,6 +70,7 @@ class Advice:
     low_bps: float | None
     high_bps: float | None
     cpu_percent: float | None
+    cpu_clients: int | None
     basis: str
     to_measure: str = ""
 
@@ -125,6 +127,7 @@ def _of_group(
         shown.low_bps if shown else None,
         shown.high_bps if shown else None,
         float(np.median(cpu)) if cpu else None,
+        nearest if cpu else None,
         basis,
         to_measure,
     )
@@ -136,7 +139,7 @@ def decide(
     """The verdict, the figure it is from, the basis in words, and what to measure."""
     n = required.clients
     here = [one for one in measured if one.clients == n]
-    ask = f"{KIND} with clients = {n}, at least {FEWEST} blocks"
+    ask = f"clients = {n}, in {FEWEST} blocks or more"
     if here:
         return _at(here[0], required)
     below = [one for one in measured if one.clients < n]
@@ -144,37 +147,46 @@ def decide(
     if below and above:
         lower = min(below[-1], above[0], key=lambda one: one.median_bps)
         both = [_at(one, required)[0] for one in (below[-1], above[0])]
-        basis = f"the lower of {below[-1].clients} and {above[0].clients} clients"
+        basis = (
+            f"measured with {below[-1].clients} and with {above[0].clients} clients; the lower "
+            "goodput counts"
+        )
         if all(one is Verdict.ENOUGH for one in both):
             return Verdict.ENOUGH, lower, basis, ""
     largest = measured[-1].clients
     if n > REACH * largest:
-        why = f"at most {largest} clients were measured: no statement beyond {REACH * largest:.0f}"
+        why = f"measured with at most {largest} clients: no estimate beyond {REACH * largest:.0f}"
         return Verdict.CANNOT_TELL, None, why, ask
     if any(one.offered_bound for one in measured):
-        return Verdict.CANNOT_TELL, None, "the clients had a rate: their capacity is not known", ask
+        why = "the clients sent at a fixed rate, so what more they could send is not known"
+        return Verdict.CANNOT_TELL, None, why, f"{ask}, without a rate"
     try:
         law = fit_scalability(trials).at(n)
     except ValueError as error:
         return Verdict.CANNOT_TELL, None, str(error), ask
     shown = Carried(n, law.value, law.low, law.high, sum(one.trials for one in measured))
     verdict = _compare(shown, required)
-    between = "between" if above else "beyond"
-    basis = f"the scalability law, {between} the measured numbers"
+    basis = (
+        f"estimated by a curve (Universal Scalability Law) through {len(measured)} measured "
+        f"numbers of clients, {measured[0].clients} to {largest}"
+    )
     return verdict, shown, basis, ask if verdict is Verdict.CANNOT_TELL else ""
 
 
 def _at(one: Carried, required: Requirement) -> tuple[Verdict, Carried, str, str]:
     """By a measured number of clients."""
-    basis = f"{one.trials} trials with {one.clients} clients"
-    ask = f"more blocks of {KIND} with clients = {one.clients}"
+    basis = f"measured with {one.clients} clients in {one.trials} trials"
+    ask = f"clients = {one.clients}, in more than {one.trials} blocks"
+    if one.trials < FEWEST:
+        basis += ", too few for an interval"
+        ask = f"clients = {one.clients}, in {FEWEST} blocks or more"
     verdict = _compare(one, required)
     if verdict is Verdict.NOT_ENOUGH and one.offered_bound:
         return (
             Verdict.CANNOT_TELL,
             one,
-            f"{basis}, which offered no more",
-            f"{KIND} with clients = {one.clients} and a higher rate, or none",
+            f"{basis}; they sent no more than their fixed rate",
+            f"clients = {one.clients} with a higher rate, or without one",
         )
     return verdict, one, basis, ask if verdict is Verdict.CANNOT_TELL else ""
 

@@ -75,7 +75,7 @@ def fit_scalability(trials: Mapping[int, Sequence[float]], *, seed: int = 1) -> 
         or min(len(values) for values in trials.values()) < FEWEST_TRIALS
     ):
         raise ValueError(
-            f"the law needs {FEWEST_POINTS} numbers of clients with {FEWEST_TRIALS} trials each"
+            f"an estimate needs {FEWEST_POINTS} measured numbers, with {FEWEST_TRIALS} trials each"
         )
     if any(value <= 0 for values in trials.values() for value in values):
         raise ValueError("a trial carried nothing")

@@ -14,10 +14,14 @@ from culvert.analysis.gateway import KIND
 from culvert.console import out, print_json
 from culvert.errors import UsageError
 from culvert.journal.journal import Journal
+from culvert.report.labels import everything
+from culvert.report.numbers import Scale, scale_for
+from culvert.results import Parameters
 from culvert.units import QuantityError, parse_rate_bps
 
 SHOWN = {"direction", "to", "protocol", "packet_size", "rate", "active"}
-"""Parameters that distinguish loads in the table."""
+"""Parameters that distinguish loads for a reader."""
+OF_UDP = {"packet_size", "rate"}
 
 
 def show_advice(runs: Sequence[Path], rate: str, clients: int, *, as_json: bool) -> None:
@@ -39,27 +43,48 @@ def show_advice(runs: Sequence[Path], rate: str, clients: int, *, as_json: bool)
     if as_json:
         print_json([{"run": str(directory), **one.as_json()} for directory, one in found])
         return
-    table = Table(box=None, pad_edge=False)
-    for title in ("VPN", "verdict", "goodput", "95 % interval", "CPU", "by"):
-        table.add_column(title)
+    _show(found, required, several=len(runs) > 1)
+
+
+def _show(found: Sequence[tuple[Path, Advice]], required: Requirement, *, several: bool) -> None:
+    """A table for each condition and kind of load; ``several`` runs are named."""
+    groups: dict[tuple[str, str], list[tuple[Path, Advice]]] = {}
     for directory, one in found:
-        by = one.basis + (f"; measure {one.to_measure}" if one.to_measure else "")
-        where = f" ({directory})" if len(runs) > 1 else ""
-        table.add_row(
-            f"{one.vpn}{where}, {one.condition}{_load(one)}",
-            one.verdict,
-            _mbit(one.median_bps),
-            f"{_mbit(one.low_bps)} to {_mbit(one.high_bps)}" if one.low_bps is not None else "",
-            "" if one.cpu_percent is None else f"{one.cpu_percent:.0f} %",
-            by,
+        groups.setdefault((one.condition, one.load), []).append((directory, one))
+    medians = [one.median_bps for _, one in found]
+    scale = scale_for("bit/s", [required.rate_bps, *filter(None, medians)])
+    clients = "one client" if required.clients == 1 else f"{required.clients} clients together"
+    for (condition, load), rows in groups.items():
+        out.print(
+            f"required: {required.rate_bps / scale.factor:g} {scale.name}, {clients}; "
+            f"load {_in_words(load)}; condition {condition}"
         )
-    out.print(table)
+        table = Table(box=None, pad_edge=False)
+        for title in ("VPN", "verdict", "goodput [95 %]", "gateway's CPU", "basis"):
+            table.add_column(title)
+        for directory, one in rows:
+            where = f" ({directory})" if several else ""
+            table.add_row(f"{one.vpn}{where}", one.verdict, *_figures(one, scale), _basis(one))
+        out.print(table)
+        out.print()
+    out.print("CPU: 100 % is one core.")
 
 
-def _load(one: Advice) -> str:
-    given = {key: value for key, value in json.loads(one.load).items() if value is not None}
-    return "".join(f", {key} {given[key]}" for key in sorted(SHOWN & given.keys()))
+def _figures(one: Advice, scale: Scale) -> tuple[str, str]:
+    goodput = cpu = ""
+    if one.median_bps is not None:
+        goodput = scale.with_unit_and_interval(one.median_bps, one.low_bps, one.high_bps)
+    if one.cpu_percent is not None:
+        cpu = f"{one.cpu_percent:.0f} % with {one.cpu_clients} clients"
+    return goodput, cpu
 
 
-def _mbit(bps: float | None) -> str:
-    return "" if bps is None else f"{bps / 1e6:.4g} Mbit/s"
+def _basis(one: Advice) -> str:
+    return one.basis + (f". To tell, measure {one.to_measure}" if one.to_measure else "")
+
+
+def _in_words(load: str) -> str:
+    values = {name: value for name, value in json.loads(load).items() if name in SHOWN}
+    if values.get("protocol") == "tcp":  # it has neither
+        values = {name: value for name, value in values.items() if name not in OF_UDP}
+    return everything(KIND, Parameters.of(values))

@@ -89,7 +89,9 @@ class GatewayLoadParameters(BaseParameters):
 
     clients: Annotated[int, Field(ge=1, le=MOST_NODES), Label("{} clients", {1: "one client"})] = 8
     """Clients that are connected."""
-    active: Annotated[Fraction, Field(gt=0, le=1), Label("{} of them active", {1.0: ""})] = 1.0
+    active: Annotated[
+        Fraction, Field(gt=0, le=1), Label("{} of them active", {1.0: "", "100%": ""})
+    ] = 1.0
     """Share of the clients that sends."""
     direction: Annotated[
         Direction,

@@ -73,8 +73,9 @@ def _figure(data: Data, condition: str, here: pl.DataFrame, *, alone: bool) -> F
         title=f"{name}: over the number of clients",
         caption=(
             f"Marks are medians of the trials, vertical lines 95 % intervals. {fitted} "
-            "Shares: the goodput of single clients as a part of an equal share: the box has the "
-            f"middle half of the clients, the line all. Parameters: {words}."
+            "Shares: what single clients got, 1 being an equal share. The box has the middle half "
+            "of the clients; the line ends at the client with least and at the one with most. "
+            f"Parameters: {words}."
         ),
         alt_text=f"Goodput, delay, CPU and clients' shares for {', '.join(map(str, counts))} "
         "clients.",

@@ -46,13 +46,15 @@ def goodput_over(
     shown = panel(data, rows, scale, titles, over, _law_layers(data, found, rows, scale, over))
     if not found:
         return shown, (
-            f"The scalability law is fitted to four numbers of {over.column} with three trials "
-            "each, or more."
+            f"A curve (Universal Scalability Law) is drawn from four numbers of {over.column} with "
+            "three trials each on."
         )
-    fitted = "; ".join(f"{vpn}: {_in_words(law)}" for vpn, law in found.items())
+    fitted = "; ".join(f"{vpn}: {_in_words(law, over)}" for vpn, law in found.items())
     return shown, (
-        f"Dashed: the Universal Scalability Law with its 95 % interval, up to {REACH:g} times the "
-        f"largest measured number; a vertical line is its knee. {fitted}."
+        "Dashed: a curve through the medians (Universal Scalability Law) with its 95 % interval, "
+        f"up to {REACH:g} times the largest measured number of {over.title}; a vertical line is "
+        "its knee, where goodput is highest. Contention is the part of the work that is done one "
+        f"after another, coherency the part that each pair of {over.title} adds. {fitted}."
     )
 
 
@@ -70,17 +72,19 @@ def _laws(data: Data, trials: pl.DataFrame, over: Over) -> Mapping[str, Scalabil
     return found
 
 
-def _in_words(law: Scalability) -> str:
-    """Its parameters and its knee, with intervals."""
+def _in_words(law: Scalability, over: Over) -> str:
+    """Its knee and its parameters, with intervals."""
     knee = law.knee
-    top = f"{knee.value:.0f}" if np.isfinite(knee.value) else "none"
-    ends = " to ".join(
-        "none" if not np.isfinite(one) else f"{one:.0f}" for one in (knee.low, knee.high)
+    ends = ", ".join(f"{one:.0f}" if np.isfinite(one) else "none" for one in (knee.low, knee.high))
+    top = (
+        f"goodput is highest with {knee.value:.0f} {over.title} [{ends}]"
+        if np.isfinite(knee.value)
+        else f"goodput rises with every number of {over.title} (knee none [{ends}])"
     )
     return (
-        f"contention {law.contention.value:.3g} [{law.contention.low:.3g}, "
+        f"{top}, contention {law.contention.value:.3g} [{law.contention.low:.3g}, "
         f"{law.contention.high:.3g}], coherency {law.coherency.value:.2g} "
-        f"[{law.coherency.low:.2g}, {law.coherency.high:.2g}], knee {top} [{ends}]"
+        f"[{law.coherency.low:.2g}, {law.coherency.high:.2g}]"
     )
 
 
