@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 from culvert.proof.reconcile import NONE, LinkCount, cost_bounds, on_the_wire, reconcile
 from culvert.topology.ip import LONGER_IPV6, IpVersion
 from culvert.trial.traffic import Flow
+from culvert.vpns.variant import Carried
 
 ETHERNET_MTU = 1500
 
@@ -114,7 +115,12 @@ def test_super_packets_are_bounded_only() -> None:
     assert not judge(flow, flow, headers_once * 2, super_packets=True)
 
 
-def judge_stream(flow: Flow, link: LinkCount, acknowledgement_bytes: int = 0) -> bool:
+def judge_stream(
+    flow: Flow,
+    link: LinkCount,
+    acknowledgement_bytes: int = 0,
+    carries: Carried = Carried.PACKETS,
+) -> bool:
     return reconcile(
         "a to b",
         sent=flow,
@@ -125,6 +131,7 @@ def judge_stream(flow: Flow, link: LinkCount, acknowledgement_bytes: int = 0) ->
         ethernet_mtu=ETHERNET_MTU,
         super_packets=False,
         acknowledgement_bytes=acknowledgement_bytes,
+        carries=carries,
     ).passed
 
 
@@ -143,6 +150,24 @@ def test_a_stream_reconciles_whatever_its_segments(
 def test_clear_text_beside_a_stream_does_not(packets: int, length: int) -> None:
     flow = Flow(packets, packets * length, length)
     assert not judge_stream(flow, LinkCount(packets, packets * length))
+
+
+# Only of small packets are the headers more than the slack of what is on its way.
+@given(st.integers(10_000, 10**6), st.integers(100, 1000), st.floats(0, 0.01))
+def test_a_proxy_may_leave_out_the_headers_and_a_tunnel_may_not(
+    segments: int, payload: int, overhead: float
+) -> None:
+    flow = Flow(segments, segments * (payload + 52))
+    carried = LinkCount(segments, round(segments * (payload * (1 + overhead) + 52)))
+    assert judge_stream(flow, carried, carries=Carried.PAYLOAD)
+    assert not judge_stream(flow, carried)
+
+
+@given(st.integers(10_000, 10**6), st.integers(100, 1400), st.floats(0.1, 0.9))
+def test_a_proxy_carries_all_of_the_payload(segments: int, payload: int, share: float) -> None:
+    flow = Flow(segments, segments * (payload + 52))
+    beside = LinkCount(segments, round(segments * (payload * share + 40)))
+    assert not judge_stream(flow, beside, carries=Carried.PAYLOAD)
 
 
 @given(st.integers(0, 10**6))

@@ -18,7 +18,7 @@ from culvert.labs.node import Node
 from culvert.topology.graph import Path
 from culvert.vpns.base import underlay_address
 from culvert.vpns.outer import OuterFlow, OuterPacket
-from culvert.vpns.variant import DataPath, Missing, Route, Variant
+from culvert.vpns.variant import Carried, DataPath, Missing, Route, Variant
 from culvert.vpns.vxlan import DEVICE, PORT, Vxlan
 
 GREETING = b"\xffHELLO"
@@ -69,6 +69,20 @@ class Pretender(Vxlan):
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         return packet.payload.startswith(GREETING)
+
+
+class Proxy(Pretender):
+    """Says that no ping crosses: echoes over UDP take their place."""
+
+    carries = Carried.PAYLOAD
+
+    def outer_length(self, inner_length: int) -> int | None:
+        return None
+
+
+class ProxyNeverUp(Proxy):
+    def connect(self, a: Node) -> None:
+        self.greet(a, self.lab.b)
 
 
 class Unnamed(Pretender):

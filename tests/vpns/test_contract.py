@@ -43,6 +43,7 @@ BROKEN: list[tuple[type[pretender.Pretender], Rule]] = [
     (pretender.Tracebacks, Rule.LIFE),
     (pretender.SecondTimeFails, Rule.LIFE),
     (pretender.NeverUp, Rule.UP),
+    (pretender.ProxyNeverUp, Rule.UP),
     (pretender.WrongAddress, Rule.UP),
     (pretender.WrongInterface, Rule.INTERFACE),
     (pretender.SilentlyUserSpace, Rule.DATA_PATH),
@@ -122,8 +123,9 @@ def make(driver: type[pretender.Pretender]) -> Callable[[], Vpn]:
 
 
 @pytest.mark.lab
-def test_the_pretender_keeps_the_contract() -> None:
-    assert check(make(pretender.Pretender), lab_of(LinkSpec())) == []
+@pytest.mark.parametrize("driver", [pretender.Pretender, pretender.Proxy])
+def test_the_pretender_keeps_the_contract(driver: type[pretender.Pretender]) -> None:
+    assert check(make(driver), lab_of(LinkSpec())) == []
 
 
 BY_PACKETS = [

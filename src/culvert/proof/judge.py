@@ -135,6 +135,7 @@ def _of_direction(
         duplication=max(link.impairment.a_to_b.duplicate, link.impairment.b_to_a.duplicate),
         to_control=to_control(session, watched),
         acknowledgement_bytes=vpn.acknowledgement_bytes * answered.packets,
+        carries=vpn.carries,
         version=session.lab.spec.underlay,
     )
 

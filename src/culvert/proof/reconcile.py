@@ -14,6 +14,7 @@ from typing import cast
 from culvert.topology.ip import IpVersion
 from culvert.trial.check import Check
 from culvert.trial.traffic import Flow
+from culvert.vpns.variant import Carried
 
 KnownLength = Callable[[int], int]
 OuterLength = Callable[[int], int | None]
@@ -33,6 +34,8 @@ STREAM_RECORD_BYTES = 112
 greatest known is that of WireGuard (47) in DERP (37) in TLS (22)."""
 STREAM_RETRANSMISSION = 0.05
 """Share of a stream that TCP may retransmit on a link without loss of its own."""
+INNER_HEADERS = 52
+"""IPv4 and TCP with timestamps: what a proxy removes from a packet at most."""
 STREAM_HEADERS = (20, 60)
 """TCP header of a segment, without options and with timestamps and three SACK blocks."""
 
@@ -109,6 +112,7 @@ def reconcile(
     duplication: float = 0.0,
     to_control: LinkCount = NONE,
     acknowledgement_bytes: int = 0,
+    carries: Carried = Carried.PACKETS,
     version: IpVersion = IpVersion.V4,
 ) -> Check:
     """Check one direction.
@@ -118,13 +122,17 @@ def reconcile(
     duplicates: the far end counts, or answers, as many packets more. ``to_control``: what the VPN's
     control servers received, which the sender may have sent beside its packets;
     ``acknowledgement_bytes``: how much of a stream may acknowledge the packets of the other
-    direction. ``version`` is that of the packets on the link.
+    direction. ``carries``: without the headers of the packets the tunnel may carry as much less.
+    ``version`` is that of the packets on the link.
     """
     least, most = float(link.ip_bytes), float(link.ip_bytes + link.unsure_bytes)
     if outer_length(inner_mtu) is None:
         low, high = _stream_bounds(sent, received)
         least, most = _stream_payload(link, version)
         rule = "a stream: bounds for the payload of its segments"
+        if carries is Carried.PAYLOAD:
+            low = max(low - received.packets * INNER_HEADERS, 0.0)
+            rule = "a proxy: bounds, from the inner payload without headers up"
     else:
         known = cast("KnownLength", outer_length)  # known for one packet, so known for all
         low, _ = cost_bounds(received, known, inner_mtu, ethernet_mtu, version)

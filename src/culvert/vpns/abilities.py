@@ -18,7 +18,7 @@ from culvert.errors import NotPossible, VpnError
 from culvert.labs.node import Node
 from culvert.topology.graph import Path
 from culvert.vpns.base import Vpn
-from culvert.vpns.variant import LEAVE_OUT, Route, RouteCount
+from culvert.vpns.variant import LEAVE_OUT, Carried, Route, RouteCount
 
 # -- policies --------------------------------------------------------------------------------------
 
@@ -135,6 +135,12 @@ def enforcing(vpn: Vpn) -> Enforcing:
     if isinstance(vpn, Enforcing):
         return vpn
     raise NotPossible(vpn.id, "has no policy that can be changed while it is up", LEAVE_OUT)
+
+
+def require_packets(vpn: Vpn, what: str) -> None:
+    """Raise NotPossible if ``what`` needs IP packets inside, and the VPN is a proxy."""
+    if vpn.carries is not Carried.PACKETS:
+        raise NotPossible(vpn.id, f"carries {vpn.carries} only, not {what}", "leave it out for it")
 
 
 # -- servers and members ---------------------------------------------------------------------------

@@ -13,7 +13,7 @@ docs/driver-reference.md has all names on one page::
 What it declares::
 
     Variant, DataCipher        a way to run the VPN; what encrypts its data
-    DataPath                   where packets are encrypted
+    DataPath, Carried          where packets are encrypted; what crosses: packets, or payload
     OuterFlow, OuterPacket     its packets on the underlay; one of them
     OuterMessage               a kind of its messages
     Route, DIRECT, RouteCount  the route of a path's packets; how many took which
@@ -105,6 +105,7 @@ from culvert.vpns.tunnel import TunnelVpn, TunProgram
 from culvert.vpns.variant import (
     DIRECT,
     LEAVE_OUT,
+    Carried,
     DataCipher,
     DataPath,
     Missing,
@@ -122,6 +123,7 @@ __all__ = [
     "TUNNEL",
     "AssigningMeshVpn",
     "Capability",
+    "Carried",
     "Completed",
     "CountingRoutes",
     "DataCipher",

@@ -37,7 +37,7 @@ from culvert.topology.ip import LONGER_IPV6, Address, IpVersion
 from culvert.topology.plan import TUNNELS_IPV6
 from culvert.vpns.facts import POLL_S, wait_for_fact
 from culvert.vpns.outer import OuterFlow, OuterPacket
-from culvert.vpns.variant import DIRECT, LEAVE_OUT, DataPath, Missing, Route, Variant
+from culvert.vpns.variant import DIRECT, LEAVE_OUT, Carried, DataPath, Missing, Route, Variant
 
 T = TypeVar("T")
 ONLY_IPV4 = frozenset({IpVersion.V4})
@@ -81,6 +81,9 @@ class Vpn(ABC):
     """Numbers of routing tables that its programs use; they are not configurable."""
     firewall_tables: ClassVar[frozenset[str]] = frozenset()
     """Names of tables of nftables that its programs create, of families ip and ip6."""
+    carries: ClassVar[Carried] = Carried.PACKETS
+    """What crosses the tunnel. Through a proxy (``Carried.PAYLOAD``) UDP echoes take the place of
+    pings, and what needs IP packets is not measured; ``outer_length()`` is None."""
     acknowledgement_bytes: ClassVar[int] = 0
     """What an end of a stream sends back at most for each packet that it receives, beside TCP's own
     acknowledgements; such as SSH's window adjustments."""

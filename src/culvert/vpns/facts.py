@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
-from culvert.errors import DeadlineExceeded, VpnError
+from culvert.errors import DeadlineExceeded, ProbeError, VpnError
 from culvert.labs.guest import guest
 from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
+from culvert.probe.client import Probe
 from culvert.topology.ip import Address
 from culvert.vpns.variant import DataPath, Missing
 from culvert.waiting import wait_until
@@ -20,6 +23,9 @@ TUN = "/dev/net/tun"
 POLL_S = 0.0002
 _LOG_LINES = 5
 _LISTENING = "0A"
+_ECHO_S = 2.0
+"""An answer that takes longer is not awaited."""
+_ECHO_EVERY_US = 10_000
 
 
 class ProgramEnded(VpnError):
@@ -190,3 +196,41 @@ def wait_for_ping(
         )
     finally:
         pinging.stop(grace_s=0)
+
+
+def wait_for_echo(
+    vpn: str, ends: tuple[Node, Node], address: Address, process: Process, *, deadline_s: float
+) -> None:
+    """Return when the first of two nodes has an answer over UDP from an inner address of the
+    second: for a VPN that carries no pings. The probe reflects there, and sends a hundred per
+    second.
+
+    Raises VpnError with the end of the program's log.
+    """
+    source, target = ends
+    token = secrets.token_hex(16)
+    with Probe(target) as far, Probe(source) as near:
+        echo = far.begin("echo", bind=str(address), token=token, idle_s=deadline_s + _ECHO_S)
+        port = echo.port()
+
+        def answered() -> bool:
+            with suppress(ProbeError):  # none came
+                near.call(
+                    "first_answer",
+                    2 * _ECHO_S,
+                    to=str(address),
+                    port=port,
+                    token=token,
+                    interval_us=_ECHO_EVERY_US,
+                    deadline_s=_ECHO_S,
+                )
+                return True
+            return False
+
+        wait_for_fact(
+            answered,
+            vpn=vpn,
+            process=process,
+            what=f"{address} answered node {source.name} over UDP through the tunnel",
+            deadline_s=deadline_s,
+        )

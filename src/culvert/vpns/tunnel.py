@@ -13,11 +13,11 @@ from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Path, Role
 from culvert.vpns.base import Vpn
-from culvert.vpns.facts import wait_for_device, wait_for_ping
+from culvert.vpns.facts import wait_for_device, wait_for_echo, wait_for_ping
 from culvert.vpns.parts import kill_switch
 from culvert.vpns.parts.forwarding import Forwarding
 from culvert.vpns.tundevice import TunDevice
-from culvert.vpns.variant import DIRECT, Route, Variant
+from culvert.vpns.variant import DIRECT, Carried, Route, Variant
 
 
 class TunnelVpn(Vpn):
@@ -150,7 +150,7 @@ class TunProgram(TunDevice, TunnelVpn):
     ``is_handshake()`` if it has a handshake.
 
     The responder listens when its device is up; an initiator is connected when a ping through the
-    tunnel is answered.
+    tunnel is answered, or an echo of UDP.
     """
 
     program: ClassVar[str]
@@ -176,10 +176,15 @@ class TunProgram(TunDevice, TunnelVpn):
         self.start(target)
 
     def connect(self, source: Node) -> None:
-        """Start it; returns when a ping to the responder is answered."""
+        """Start it; returns when a ping to the responder is answered, or an echo if it carries no
+        pings."""
         process = self.start(source)
-        address = self.traffic_address(self.target)
-        wait_for_ping(self.id, source, address, process, deadline_s=self.up_deadline_s)
+        address, most_s = self.traffic_address(self.target), self.up_deadline_s
+        if self.carries is Carried.PACKETS:
+            wait_for_ping(self.id, source, address, process, deadline_s=most_s)
+        else:
+            ends = source, self.target
+            wait_for_echo(self.id, ends, address, process, deadline_s=most_s)
 
     def start(self, node: Node) -> Process:
         """Start the program on a node and wait for its device."""

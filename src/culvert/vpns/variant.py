@@ -33,6 +33,15 @@ class DataPath(StrEnum):
     KERNEL = "kernel"
 
 
+class Carried(StrEnum):
+    """What crosses the tunnel of the packets that enter it."""
+
+    PACKETS = "IP packets"
+    PAYLOAD = "the payload of TCP and UDP"
+    """As through a proxy, which ends connections on the near node and opens others on the far one:
+    no header, no acknowledgement and no ICMP crosses."""
+
+
 class DataCipher(StrEnum):
     """The cipher of the data: the key exchange may use another one."""
 

@@ -31,6 +31,7 @@ from culvert.trial.check import Check
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
 from culvert.vpns.lifecycle import bring_up
+from culvert.vpns.variant import Carried
 
 DEFAULT_MEMBERS = 3
 WATCH_S = 1.0
@@ -152,10 +153,11 @@ class _Kept:
             inner, device = self.vpn.traffic_address(node), self.vpn.interface(node)
             out.print(f"  {node.name}  {inner} on {device}, underlay {node.underlay.address.ip}")
         to = self.vpn.traffic_address(self.lab.b)
+        ping = f"ping {to}" if self.vpn.carries is Carried.PACKETS else "bash"
         enter = shlex.join(_how_to_enter())
         out.print(
             f"\nTo use it, in another terminal:"
-            f"\n  {enter} {self.namespace(self.lab.a)} ping {to}"
+            f"\n  {enter} {self.namespace(self.lab.a)} {ping}"
             f"\n  {enter} {self.namespace(self.lab.b)} bash"
             f"\n\nCtrl-C removes it.",
             markup=False,

@@ -35,6 +35,7 @@ from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic import Flow, InnerTraffic, unseen_echo_traffic
 from culvert.trial.watch import Watched
+from culvert.vpns.variant import Carried
 from culvert.waiting import wait_until
 
 GRACE_S = 20
@@ -222,18 +223,23 @@ def _arrived(report: ToolReport) -> Check:
 def _crossed(
     session: Session, watched: Watched, way: _Way, report: ToolReport, instrument: Instrument
 ) -> list[Check]:
-    """The reported bytes must have come out of the tunnel, and been sent on the link."""
-    interface = session.vpn.interface(way.receiver)
-    came = watched.nodes[way.receiver.name].accounted.device(interface)
+    """The reported bytes must have come out of the tunnel, or gone into a proxy, and been sent on
+    the link."""
+    into = session.vpn.carries is Carried.PAYLOAD
+    node = way.sender if into else way.receiver
+    interface = session.vpn.interface(node)
+    used = watched.nodes[node.name].accounted.device(interface)
     left = watched.nodes[way.sender.name].accounted.device(way.sender.underlay.device)
-    inner, outer = came.rx_bytes if came else 0, left.tx_bytes if left else 0
+    inner = (used.tx_bytes if into else used.rx_bytes) if used else 0
+    outer = left.tx_bytes if left else 0
     least = CARRIED * report.received_bytes
     return [
         Check(
             "the instrument's bytes crossed the tunnel",
             inner >= least and outer >= least,
-            f"{instrument} reports {report.received_bytes:,.0f} bytes; {inner:,} came out of "
-            f"{interface}, and {outer:,} were sent on the link",
+            f"{instrument} reports {report.received_bytes:,.0f} bytes; {inner:,} "
+            f"{'went into' if into else 'came out of'} {interface}, and {outer:,} were sent on the "
+            "link",
             "its traffic did not go through the tunnel: check the routes",
             {"reported_bytes": report.received_bytes, "tunnel_bytes": inner, "link_bytes": outer},
         )

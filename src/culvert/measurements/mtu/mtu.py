@@ -23,6 +23,7 @@ from culvert.results import Metric, measured
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
+from culvert.vpns.abilities import require_packets
 
 TCP_OPTIONS = TCP_HEADERS - 40
 """TCP options that the kernel's MSS leaves out, in addition to IPv4 (20) and TCP (20)."""
@@ -102,6 +103,7 @@ class Mtu(Measurement[MtuParameters]):
 
     def run(self, session: Session, parameters: MtuParameters) -> Outcome:
         """Search in each direction, then open a connection."""
+        require_packets(session.vpn, "the packets whose size is searched")
         with session.watch(sample_one_in=1) as watched:
             found = {
                 "a_to_b": one_direction(session, parameters.oversize),

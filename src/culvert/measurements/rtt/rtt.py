@@ -44,6 +44,7 @@ from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic import InnerTraffic, unseen_echo_traffic
 from culvert.units import PerSecond
+from culvert.vpns.abilities import require_packets
 
 TIMEOUT_MS = 1000
 MAX_LOSS = 0.5
@@ -171,6 +172,8 @@ class Rtt(Measurement[RttParameters]):
 
     def run(self, session: Session, parameters: RttParameters) -> Outcome:
         """The instrument's own noise, then the schedule; wait for the last answers."""
+        if parameters.protocol is Protocol.ICMP:
+            require_packets(session.vpn, "ICMP")
         if parameters.instrument is Instrument.PING:
             return _by_ping(session, parameters)
         floor = noise_floor(

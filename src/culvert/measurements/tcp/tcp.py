@@ -36,7 +36,17 @@ from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic import add_traffic
 from culvert.units import DurationS
+from culvert.vpns.variant import Carried
 
+_END_TO_END = (
+    "goodput_bps",
+    "goodput_up_bps",
+    "goodput_down_bps",
+    "ceiling_goodput_bps",
+    "stream_fairness",
+    "received_bytes",
+)
+"""All else is of the sender's own connection, which a proxy ends on the same node."""
 WriteSize = Annotated[
     int,
     Field(ge=1, le=1 << 20),
@@ -158,8 +168,14 @@ class Tcp(Measurement[TcpParameters]):
 
     def run(self, session: Session, parameters: TcpParameters) -> Outcome:
         """Fill the tunnel for the requested time."""
-        if parameters.instrument is not Instrument.PROBE:
-            return _by_instrument(session, parameters)
+        by_probe = parameters.instrument is Instrument.PROBE
+        outcome = (self._by_probe if by_probe else _by_instrument)(session, parameters)
+        if session.vpn.carries is Carried.PAYLOAD:
+            outcome.metrics = [each for each in outcome.metrics if each.name in _END_TO_END]
+            outcome.series = [each for each in outcome.series if each.name in _END_TO_END]
+        return outcome
+
+    def _by_probe(self, session: Session, parameters: TcpParameters) -> Outcome:
         streams = parameters.tcp_streams
         ceiling_bps = tcp_ceiling_bps(session, streams)
         with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:

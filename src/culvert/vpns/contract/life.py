@@ -26,7 +26,7 @@ from culvert.vpns.contract.observe import (
 from culvert.vpns.contract.rules import Rule
 from culvert.vpns.lifecycle import bring_up
 from culvert.vpns.outer import OuterPacket, largest_inner
-from culvert.vpns.variant import DataPath
+from culvert.vpns.variant import Carried, DataPath
 
 SIZES = (64, 512, 1024)
 """Lengths of inner packets in bytes; the largest that fits is added."""
@@ -84,21 +84,38 @@ class Life:
     def _answered(self, capture: UnderlayLook, rule: Rule = Rule.UP, *, back: bool = False) -> bool:
         """An inner ping from one node to the other; of a lost one a second tells more."""
         source, target = reversed(self.nodes) if back else self.nodes
-        address = self.vpn.traffic_address(target)
-        probe = self.probes[source.name]
-        if pings_of(probe, address):
+        if self._pings(source, target):
             return True
         capture.packets()
-        again = pings_of(probe, address)
+        again = self._pings(source, target)
         packets = self._flow(capture.packets())
         away = sum(packet.outgoing is (source is self.lab.a) for packet in packets)
         self.breaks(
             rule,
-            f"{address} does not answer node {source.name}; a second ping was "
+            f"{self.vpn.traffic_address(target)} does not answer node {source.name}; a second ping "
+            "was "
             f"{'answered' if again else 'not answered either'}; packets of the outer flow "
             f"meanwhile: {away} from {source.name}, {len(packets) - away} to it",
         )
         return False
+
+    def _pings(self, source: Node, target: Node, **more: int) -> int:
+        """Those that were answered; echoes over UDP where no ping crosses."""
+        return pings_of(
+            self.probes[source.name],
+            self.vpn.traffic_address(target),
+            reflector=self._reflector(target),
+            **more,
+        )
+
+    def _reflector(self, target: Node) -> Probe | None:
+        return None if self.vpn.carries is Carried.PACKETS else self.probes[target.name]
+
+    def _is_down(self) -> bool:
+        """Whether node b does not answer node a; always of what has no tunnel."""
+        a, b = self.nodes
+        address, reflector = self.vpn.traffic_address(b), self._reflector(b)
+        return not self._tunnel or silent(self.probes[a.name], address, reflector=reflector)
 
     def _look_at_handshake(
         self, packets: Sequence[OuterPacket], returned_ns: int, rule: Rule
@@ -166,14 +183,13 @@ class Life:
             previous = outer
 
     def _look_at_lengths(self, capture: UnderlayLook) -> None:
-        target = self.vpn.traffic_address(self.lab.b)
-        least = smallest_ping(target)
+        least = smallest_ping(self.vpn.traffic_address(self.lab.b))
         for inner in (*(max(size, least) for size in SIZES), self._largest_inner()):
             self.story.look(
                 f"{PINGS} pings of {inner} bytes", "outer_length", "outer_flow", "is_handshake"
             )
             capture.packets()
-            answered = pings_of(self.probes[self.lab.a.name], target, length=inner, count=PINGS)
+            answered = self._pings(*self.nodes, length=inner, count=PINGS)
             if answered < PINGS:
                 self.breaks(Rule.LENGTHS, f"{answered} of {PINGS} pings of {inner} bytes come back")
                 continue
@@ -215,9 +231,9 @@ class Life:
 
     def _cycle(self, capture: UnderlayLook) -> None:
         """Leave, check that it is down, reach, check that it is up after a new handshake."""
-        target = self.vpn.traffic_address(self.lab.b)
         self.vpn.leave(self.lab.a)
-        if self._tunnel and not silent(self.probes[self.lab.a.name], target):
+        if not self._is_down():
+            target = self.vpn.traffic_address(self.lab.b)
             self.breaks(Rule.COLD, f"{target} still answers after leave()")
         capture.packets()
         self.vpn.reach(self.lab.path)
@@ -255,14 +271,14 @@ class Life:
 
     def _drop(self, capture: UnderlayLook) -> None:
         """A ping finds no tunnel, or makes one with a new handshake where packets do that."""
-        path, target = self.lab.path, self.vpn.traffic_address(self.lab.b)
         if self.vpn.on_demand:
             if self._answered(capture, Rule.DROP):
                 self._look_at_handshake(capture.packets(), time.time_ns(), Rule.DROP)
             return
-        if self._tunnel and not silent(self.probes[self.lab.a.name], target):
+        if not self._is_down():
+            target = self.vpn.traffic_address(self.lab.b)
             self.breaks(Rule.DROP, f"{target} still answers after drop()")
-        resuming(self.vpn).resume(path)
+        resuming(self.vpn).resume(self.lab.path)
         self._answered(capture, Rule.DROP)
 
     def _crash(self, node: Node, capture: UnderlayLook) -> None:

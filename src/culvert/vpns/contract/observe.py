@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from culvert.errors import ProbeError
 from culvert.labs.base import Lab
 from culvert.labs.node import Node
 from culvert.labs.witness import View, Witness
@@ -90,15 +91,25 @@ def pings_answered(node: Node, address: Address, *, length: int = 64, count: int
 
 
 def pings_of(
-    probe: Probe, address: Address, *, length: int = 64, count: int = 1, within_ms: int = _ANSWER_MS
+    probe: Probe,
+    address: Address,
+    *,
+    length: int = 64,
+    count: int = 1,
+    within_ms: int = _ANSWER_MS,
+    reflector: Probe | None = None,
 ) -> int:
-    """``pings_answered`` of a probe that goes on; of ``smallest_ping()`` if ``length`` is less."""
-    return sum(_ping(probe, address, length, within_ms) for _ in range(count))
+    """``pings_answered`` of a probe that goes on; of ``smallest_ping()`` if ``length`` is less.
+
+    ``reflector`` is the probe on the node of the address, which answers over UDP, for a VPN that
+    carries no pings; None: its kernel answers, over ICMP.
+    """
+    return sum(_ping(probe, address, length, within_ms, reflector) for _ in range(count))
 
 
-def silent(probe: Probe, address: Address) -> bool:
+def silent(probe: Probe, address: Address, *, reflector: Probe | None = None) -> bool:
     """Whether a ping through a tunnel that should be down is not answered."""
-    return pings_of(probe, address, within_ms=SILENT_MS) == 0
+    return pings_of(probe, address, within_ms=SILENT_MS, reflector=reflector) == 0
 
 
 def smallest_ping(address: Address) -> int:
@@ -110,19 +121,34 @@ def _headers(address: Address) -> int:
     return IpVersion(address.version).header_bytes + _ICMP_HEADER
 
 
-def _ping(probe: Probe, address: Address, length: int, within_ms: int) -> bool:
-    headers = _headers(address)
-    answer = probe.call(
-        "echo_once",
-        within_ms / 1000 + _SLACK_S,
-        to=str(address),
-        token=secrets.token_hex(16),  # a late answer is none to the next request
-        payload_size=max(length, smallest_ping(address)) - headers,
-        df=True,
-        timeout_ms=within_ms,
-        attempts=1,
+def _ping(
+    probe: Probe, address: Address, length: int, within_ms: int, reflector: Probe | None
+) -> bool:
+    to, token = str(address), secrets.token_hex(16)  # a late answer is none to the next request
+    idle_s = within_ms / 1000 + _SLACK_S
+    echo = (
+        None if reflector is None else reflector.begin("echo", bind=to, token=token, idle_s=idle_s)
     )
-    return parse(EchoOnce, answer).answered
+    try:
+        answer = probe.call(
+            "echo_once",
+            idle_s,
+            to=to,
+            port=None if echo is None else echo.port(),
+            token=token,
+            payload_size=max(length, smallest_ping(address)) - _headers(address),
+            df=True,
+            timeout_ms=within_ms,
+            attempts=1,
+        )
+        return parse(EchoOnce, answer).answered
+    except ProbeError:
+        if echo is None or probe.broken() is not None:
+            raise
+        return False  # UDP has no route to the address
+    finally:
+        if echo is not None:
+            echo.stop()
 
 
 def _firewall(node: NetnsNode) -> Iterator[str]:
