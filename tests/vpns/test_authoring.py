@@ -20,7 +20,16 @@ from tests.docs.tables import ROOT
 
 NAMES = [
     *("DIRECT", "LEAVE_OUT", "ONLY_IPV4", "TUNNEL", "AssigningMeshVpn"),
-    *("Capability", "Completed", "CountingRoutes", "DataCipher", "DataPath", "Dropping", "Ends"),
+    *(
+        "Capability",
+        "Carried",
+        "Completed",
+        "CountingRoutes",
+        "DataCipher",
+        "DataPath",
+        "Dropping",
+        "Ends",
+    ),
     *("Enforcing", "FullTunnel", "Host", "Lab", "LabError", "LimitingMembers", "LinkState"),
     "ListingRoutes",
     *("MeshVpn", "Missing", "Node", "NotPossible", "OrderingMembers", "OuterFlow"),
@@ -84,7 +93,8 @@ def test_templates_and_documentation_import_nothing_else(tmp_path: Path) -> None
 
 def test_the_class_of_a_driver_is_where_the_documentation_says() -> None:
     for name, driver in registry.installed().drivers.items():
-        places = {f"culvert.vpns.{name}", f"culvert.vpns.{name}.driver"}
+        module = f"culvert.vpns.{name.replace('-', '_')}"
+        places = {module, f"{module}.driver"}
         if name == "xfrm":
             places = {"culvert.vpns.ipsec.xfrm"}
         if driver.__module__.startswith("culvert."):

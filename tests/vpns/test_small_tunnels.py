@@ -40,7 +40,14 @@ def test_outer_packets_have_these_lengths(
 
 
 @pytest.mark.parametrize(
-    "vpn", ["ssh/chacha20-poly1305", "quincy/tls", "ocserv/tls", "yggdrasil/tls"]
+    "vpn",
+    [
+        "ssh/chacha20-poly1305",
+        "quincy/tls",
+        "ocserv/tls",
+        "yggdrasil/tls",
+        "sing-box/tuic",
+    ],
 )
 def test_packets_inside_a_stream_or_quic_have_no_fixed_length(vpn: str) -> None:
     assert driver(vpn).outer_length(64) is None
@@ -67,6 +74,8 @@ def test_packets_inside_a_stream_or_quic_have_no_fixed_length(vpn: str) -> None:
         ("yggdrasil/tcp", b"meta\x00", b"\x42\x07"),
         ("yggdrasil/quic", b"\xc0\x00\x00\x00\x01", b"\x40\x17\x18"),
         ("quincy/tls", b"\xc0\x00\x00\x00\x01", b"\x40\x17\x18"),
+        ("sing-box/hysteria2", b"\xc0\x00\x00\x00\x01", b"\x40\x17\x18"),
+        ("sing-box/vless", b"\x16\x03\x01", b"\x17\x03\x03"),
     ],
 )
 def test_the_first_bytes_of_a_handshake_are_not_those_of_data(

@@ -1,0 +1,151 @@
+"""sing-box: a proxy with a tun device. It ends TCP connections and UDP sessions on the near node,
+carries their payload in QUIC or TLS, and opens others to the inner address on the far node.
+
+::
+
+    application | device ── sing-box a ══ QUIC, or TLS ══ sing-box b ── lo | application
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from socket import IPPROTO_TCP, IPPROTO_UDP
+from typing import ClassVar
+
+from culvert.vpns.authoring import (
+    Capability,
+    Carried,
+    DataCipher,
+    Node,
+    OuterFlow,
+    OuterPacket,
+    TunProgram,
+    Variant,
+    underlay_address,
+)
+from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
+from culvert.vpns.sing_box.protocols import (
+    NAME,
+    PEER,
+    SERVER,
+    Ends,
+    Json,
+    Protocol,
+    new_credentials,
+)
+
+_PORT = 8443
+_DEVICE, _DIRECT = "device", "direct"
+_LONG_HEADER = 0x80
+_RECORDS_OF_HANDSHAKE = frozenset({20, 22})
+"""Change of cipher, and handshake (RFC 8446, section 5.1)."""
+
+
+def _variant(protocol: Protocol, summary: str) -> Variant:
+    facts = {
+        "cipher": "AES-128-GCM",
+        "key exchange": "TLS 1.3",
+        "transport": f"{'QUIC, UDP' if protocol.over_quic else 'TLS, TCP'} {_PORT}",
+        "inside": "payload of TCP and UDP, no pings",
+    }
+    # Go's TLS chooses AES where the processor has instructions for it.
+    return Variant(protocol, summary, facts, cipher=DataCipher.AES)
+
+
+class SingBox(TunProgram):
+    """Each end serves and is the other's client, so that either can begin a connection."""
+
+    name = "sing-box"
+    summary = "sing-box, a proxy with a tun device, over QUIC or TLS"
+    variants: ClassVar[tuple[Variant, ...]] = (
+        _variant(Protocol.HYSTERIA2, "Hysteria 2, with BBR"),
+        _variant(Protocol.TUIC, "TUIC 5, with CUBIC"),
+        _variant(Protocol.VLESS, "VLESS, a TLS connection for each one inside"),
+    )
+    role = program = "sing-box"
+    version_arguments = ()
+    capabilities = frozenset({Capability.NET_ADMIN})
+    ipv6_inside = True
+    carries = Carried.PAYLOAD
+    acknowledgement_bytes = 64
+    """QUIC's own, with its ranges."""
+    device, port = "singbox0", _PORT
+
+    def most_members(self) -> int | None:
+        return 2
+
+    def configure(self) -> None:
+        """Certificates of one authority, and the same credentials at both ends."""
+        (source,), target = self.sources, self.target
+        authority, known = Authority(KeyKind.SECP384R1), new_credentials()
+        for node, peer in ((source, target), (target, source)):
+            issued = authority.issue(NAME, CertificateUsage.SERVER)
+            node.write("sing-box/certificate.pem", issued.certificate)
+            node.write("sing-box/key.pem", issued.key, secret=True)
+            node.write("sing-box/authority.pem", authority.certificate)
+            ends = Ends(
+                listen=str(underlay_address(node)),
+                server=str(underlay_address(peer)),
+                port=self.port,
+                files=str(node.directory / "sing-box"),
+                known=known,
+            )
+            device = {
+                "type": "tun",
+                "tag": _DEVICE,
+                "interface_name": self.device,
+                "address": [str(address) for address in self.inside(node)],
+                "mtu": self.inner_mtu,
+                "dns_mode": "disabled",  # else the next address, the peer's, is taken for DNS
+            }
+            direct = {"type": "direct", "tag": _DIRECT}
+            configuration = {
+                "log": {"level": "warn"},
+                "inbounds": [device, *ends.inbounds(self._protocol)],
+                "outbounds": [*ends.outbounds(self._protocol), direct],
+                "route": {"rules": self._rules(node, peer)},
+            }
+            node.write("sing-box/config.json", json.dumps(configuration), secret=True)
+
+    def _rules(self, node: Node, peer: Node) -> Sequence[Json]:
+        """From the device to the peer, from the peer to this node, and nowhere else. Without the
+        first one sing-box itself answers pings of any address."""
+        own, its = ([str(each.ip) for each in self.inside(one)] for one in (node, peer))
+        return (
+            {"network": "icmp", "action": "reject", "method": "drop"},
+            {"inbound": _DEVICE, "ip_cidr": its, "outbound": PEER},
+            {"inbound": SERVER, "ip_cidr": own, "outbound": _DIRECT},
+            {"action": "reject"},
+        )
+
+    def arguments(self, node: Node) -> Sequence[str]:
+        return ["run", "--disable-color", "-c", str(node.directory / "sing-box/config.json")]
+
+    def leave(self, node: Node) -> None:
+        """The target starts anew: its own connection to a source that is gone goes on."""
+        super().leave(node)
+        if node.name != self.target.name and self.processes[self.target.name]:
+            self._stop_processes(self.target)
+            self.listen(self.target)
+
+    @property
+    def _protocol(self) -> Protocol:
+        return Protocol(self.variant.name)
+
+    @property
+    def outer_flow(self) -> OuterFlow | None:
+        carrier = IPPROTO_UDP if self._protocol.over_quic else IPPROTO_TCP
+        return OuterFlow(carrier, frozenset({self.port}))
+
+    def outer_length(self, inner_length: int) -> int | None:
+        """A proxy has no packet for each packet."""
+        del inner_length
+        return None
+
+    def is_handshake(self, packet: OuterPacket) -> bool:
+        """QUIC's long header (RFC 9000, section 17.2), or records of TLS without data."""
+        first = packet.payload[0] if packet.payload else 0
+        if self._protocol.over_quic:
+            return bool(first & _LONG_HEADER)
+        return first in _RECORDS_OF_HANDSHAKE
