@@ -217,6 +217,7 @@ def test_esp_agrees_with_the_kernels_configuration() -> None:
         ("netem", "CONFIG_NET_SCH_NETEM"),
         ("tun", "CONFIG_TUN"),
         ("vxlan", "CONFIG_VXLAN"),
+        ("gre", "CONFIG_NET_IPGRE"),
     ):
         if option not in options:
             assert features.check(name).status is FeatureStatus.MISSING

@@ -15,7 +15,7 @@ from .tunnels import skip_reason
 
 DEADLINE_S = 900
 """A few minutes on two cores, of which a guest has one."""
-VPNS = ("wireguard or openvpn", "strongswan", "xfrm")
+VPNS = ("wireguard or openvpn", "strongswan", "xfrm", "gre")
 """One boot each: a test that wants the machine alone waits for the end of the one that runs."""
 FOLDER = Path(__file__).parent / "kernel"
 

@@ -224,6 +224,8 @@ _ATTRIBUTES = {
     "vxlan_group": "remote",
     "vxlan_local": "local",
     "vxlan_learning": "learning",
+    "gre_local": "local",
+    "gre_remote": "remote",
 }
 
 

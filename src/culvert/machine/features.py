@@ -135,6 +135,7 @@ FEATURES: tuple[Feature, ...] = (
         "policies instead of routes",
     ),
     _tried(_VPN, "vxlan", "vxlan", "vxlan", "CONFIG_VXLAN"),
+    _tried(_VPN, "gre", "gre", "ip_gre", "CONFIG_NET_IPGRE"),
     Feature(
         "tun-offloads",
         _VPN,

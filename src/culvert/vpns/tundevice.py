@@ -40,7 +40,8 @@ class TunDevice(Vpn):
     """
 
     device: str
-    port: int
+    port: int = 0
+    """0: its packets have none."""
     programs: Sequence[str] = ()
     """Names of all programs that members and servers run, on PATH or among Culvert's tools. The
     first is the VPN's own: it prints the version."""
@@ -102,7 +103,9 @@ class TunDevice(Vpn):
 
     def choose(self, lab: Lab) -> None:
         """Both the device and the port."""
-        self.device, self.port = lab.free_device(self.device), lab.free_port(self.port)
+        self.device = lab.free_device(self.device)
+        if self.port:
+            self.port = lab.free_port(self.port)
 
     def launch(
         self, node: Node, name: str, *arguments: str, env: Mapping[str, str] | None = None

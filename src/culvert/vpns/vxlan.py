@@ -14,24 +14,20 @@ from typing import ClassVar
 from culvert.vpns.authoring import (
     DataCipher,
     DataPath,
-    Host,
-    Lab,
     LabError,
-    Missing,
     Node,
-    TunDevice,
-    TunnelVpn,
     Variant,
     VpnError,
     underlay_address,
 )
+from culvert.vpns.kernel_device import KernelDevice
 
 DEVICE = "vxlan0"
 PORT = 4789
 _VNI = 4789
 
 
-class Vxlan(TunDevice, TunnelVpn):
+class Vxlan(KernelDevice):
     """Point to point, unicast, with fixed hardware addresses."""
 
     name = "vxlan"
@@ -46,40 +42,8 @@ class Vxlan(TunDevice, TunnelVpn):
         ),
     )
 
-    device, port, kernel_kind = DEVICE, PORT, "vxlan"
+    device, port, kernel_kind, feature = DEVICE, PORT, "vxlan", "vxlan"
     overhead = 20 + 8 + 8 + 14
-    memory_bytes = 0
-
-    def missing(self, host: Host) -> list[Missing]:
-        if _kernel_has_vxlan(host):
-            return []
-        return [
-            Missing("kernel feature VXLAN", "modprobe vxlan, or use a kernel with CONFIG_VXLAN")
-        ]
-
-    def version(self, host: Host) -> str:
-        return f"Linux {host.kernel_release}"
-
-    def most_members(self) -> int | None:
-        return 2
-
-    def configure(self) -> None:
-        """There are no secrets and no files."""
-
-    def listen(self, target: Node) -> None:
-        """Create its end; the kernel accepts packets at once."""
-        self._make_end(target)
-
-    def connect(self, source: Node) -> None:
-        """Create its end; there is no handshake, so it is up when it exists."""
-        self._make_end(source)
-
-    def leave(self, node: Node) -> None:
-        node.del_link(self.device)
-
-    def stop(self, lab: Lab) -> None:
-        for node in lab.members:
-            node.del_link(self.device)
 
     @property
     def data_path(self) -> DataPath:
@@ -90,7 +54,7 @@ class Vxlan(TunDevice, TunnelVpn):
         super().determine_data_path(node)
         return DataPath.NONE
 
-    def _make_end(self, node: Node) -> None:
+    def make_end(self, node: Node) -> None:
         (peer,) = self.peers(node)
         try:
             node.add_link(
@@ -112,13 +76,3 @@ def _hardware_address(inner: IPv4Interface) -> str:
     """A locally administered address that ends in the inner address, so that it is the same in
     every run."""
     return ":".join(f"{byte:02x}" for byte in b"\x02\x00" + inner.ip.packed)
-
-
-def _kernel_has_vxlan(host: Host) -> bool:
-    if host.exists("/sys/module/vxlan"):
-        return True
-    for listing in ("modules.builtin", "modules.dep"):
-        path = f"/lib/modules/{host.kernel_release}/{listing}"
-        if host.exists(path) and "/vxlan.ko" in host.text(path):
-            return True
-    return False

@@ -34,6 +34,8 @@ PLAIN = [
     "wireguard/kernel",
     *(f"strongswan/{name}+kernel" for name in TRANSFORMS),
     *(f"xfrm/{name}" for name in TRANSFORMS),
+    "gre/esp-aes128gcm",
+    "gre/esp-aes256gcm",
     *(f"openvpn/{variant.name}" for variant in OpenVpn.variants if variant.name.startswith("dco-")),
 ]
 WAYS = [
@@ -57,12 +59,14 @@ ONE_OF_EACH = [
     "strongswan/esp-aes128cbc-sha256+kernel+route",
     "strongswan/esp-chacha20poly1305+encap+kernel",
     "xfrm/esp-null-sha256",
+    "gre/esp-aes128gcm",
 ]
 CONTRACT = [
     "wireguard/kernel",
     "strongswan/esp-aes256gcm+kernel",
     "strongswan/ah-sha256+kernel+transport",
     "xfrm/esp-aes128gcm",
+    "gre/esp-aes256gcm",
     "openvpn/dco-chacha20-poly1305",
 ]
 WITH_A_HANDSHAKE = [
@@ -104,7 +108,7 @@ def tunnelled(vpn: Vpn, packets: list[OuterPacket]) -> list[OuterPacket]:
     return [packet for packet in packets if flow.has(packet)]
 
 
-@pytest.mark.parametrize("word", ["xfrm/esp-aes256gcm"])
+@pytest.mark.parametrize("word", ["xfrm/esp-aes256gcm", "gre/esp-aes128gcm"])
 def test_what_has_no_handshake_has_no_initiation(word: str) -> None:
     require(word)
     finding = execute(driver(word), "initiation")
@@ -196,7 +200,14 @@ def test_the_maximum_is_that_of_dekker2020s_table_3(word: str, payload: int) -> 
     assert value(execute(driver(word), "udp"), "packet_size_bytes") - 28 == payload
 
 
-@pytest.mark.parametrize("word", ["strongswan/esp-aes256gcm+kernel", "wireguard/kernel"])
+@pytest.mark.parametrize(
+    "word",
+    [
+        "strongswan/esp-aes256gcm+kernel",
+        "wireguard/kernel",
+        "gre/esp-aes256gcm",
+    ],
+)
 def test_on_a_wire_that_is_the_witness(word: str) -> None:
     require(word)
     spec = LabSpec(link=LinkSpec(kind="wire"))
@@ -204,7 +215,9 @@ def test_on_a_wire_that_is_the_witness(word: str) -> None:
     assert (finding.status, finding.reason) == (Status.OK, "")
 
 
-@pytest.mark.parametrize("word", ["strongswan/esp-aes256gcm+kernel", "xfrm/esp-aes256gcm"])
+@pytest.mark.parametrize(
+    "word", ["strongswan/esp-aes256gcm+kernel", "xfrm/esp-aes256gcm", "gre/esp-aes128gcm"]
+)
 def test_through_a_router(word: str) -> None:
     require(word)
     spec = LabSpec(topology=routed(), link=LinkSpec())

@@ -27,8 +27,8 @@ TESTED = (7, 2)
 OLDEST = (6, 16)
 """The first kernel with OpenVPN's data channel (ovpn) in the tree."""
 ESSENTIAL = (
-    "HOSTFS", "INET_AH", "INET_ESP", "NET_SCH_NETEM", "NF_TABLES", "OVERLAY_FS", "OVPN", "TUN",
-    "VETH", "WIREGUARD", "XFRM_INTERFACE", "XFRM_USER",
+    "HOSTFS", "INET_AH", "INET_ESP", "NET_IPGRE", "NET_SCH_NETEM", "NF_TABLES", "OVERLAY_FS",
+    "OVPN", "TUN", "VETH", "WIREGUARD", "XFRM_INTERFACE", "XFRM_USER",
 )  # fmt: skip
 """Options without which a guest is unusable; newer sources may have removed one of the others."""
 PROGRAMS = ("make", "gcc", "flex", "bison", "bc", "xz", "tar")

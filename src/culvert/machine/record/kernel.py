@@ -40,8 +40,8 @@ PARAMETERS = frozenset(
 MODULES = (
     "act_mirred", "aesni_intel", "aesce", "af_packet", "ah4", "chacha20poly1305",
     "chacha_x86_64", "curve25519_x86_64", "esp4", "esp4_offload", "ghash_clmulni_intel",
-    "ip_vti", "libchacha20poly1305", "nf_conntrack", "nf_nat", "nf_tables", "ovpn",
-    "ovpn_dco_v2", "sch_cake", "sch_fq", "sch_fq_codel", "sch_netem", "sch_tbf", "tcp_bbr",
+    "ip_gre", "ip_vti", "libchacha20poly1305", "nf_conntrack", "nf_nat", "nf_tables",
+    "ovpn", "ovpn_dco_v2", "sch_cake", "sch_fq", "sch_fq_codel", "sch_netem", "sch_tbf", "tcp_bbr",
     "tcp_cubic", "tls", "tun", "veth", "vxlan", "wireguard", "xfrm_interface", "xfrm_user",
 )  # fmt: skip
 

@@ -64,6 +64,7 @@ COMMANDS: Mapping[str, Mapping[str, Command]] = {
     "wireguard": {"wireguard": new_link("wireguard")},
     "ovpn": {kind: new_link(kind) for kind in ("ovpn", "ovpn-dco-v2", "ovpn-dco")},
     "vxlan": {"vxlan": new_link("vxlan", "id", "1", "dstport", "4789")},
+    "gre": {"gre": new_link("gre", "local", "198.18.0.1", "remote", "198.18.0.2")},
     "xfrm-interface": {"xfrm": new_link("xfrm", "dev", "lo", "if_id", "1")},
     "xfrm": {"a list of security associations": ("ip", "xfrm", "state", "list")},
     "esp": ESP_SUITES,

@@ -1,12 +1,14 @@
-"""The commands of ``ip -batch`` that set and remove manual keys (ip-xfrm(8))."""
+"""Manual keys: the commands of ``ip -batch`` that set and remove them (ip-xfrm(8))."""
 
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from culvert.vpns.authoring import Node, TunnelVpn, underlay_address
+from culvert.topology.ip import Address
+from culvert.vpns.authoring import LabError, Node, TunnelVpn, VpnError, underlay_address
 from culvert.vpns.ipsec import esp
 from culvert.vpns.ipsec import inner as ipsec_inner
 from culvert.vpns.ipsec.transforms import Algorithm, Carriage
@@ -17,6 +19,14 @@ _SOURCES_SPI, _TARGETS_SPI = 0x1001, 0x1002
 """SPIs of the packets that each end sends."""
 _REQUEST = 1
 _FIRST, _PRIORITY = 1, 1000
+_UP, _DOWN = "xfrm/up", "xfrm/down"
+FACTS = {
+    "key exchange": "none",
+    "anti-replay": "off, because of manual keys (RFC 4303, section 3.3.3)",
+    "initiation": "none",
+    "CPU accounting": "the kernel encrypts in softirq and in the sender's own time",
+}
+NO_INITIATION = "it has no initiation: its keys are manual, and no handshake packet is sent"
 
 
 @dataclass(frozen=True)
@@ -25,6 +35,37 @@ class Commands:
 
     vpn: TunnelVpn
     carriage: Carriage
+    protocol: int | None = None
+    """Encrypted are the packets of this IP protocol between the nodes' addresses on the underlay;
+    None: all between the inner addresses."""
+
+    def write(self) -> None:
+        """Random keys, and for each node the commands that set and remove them, in files."""
+        (source,) = self.vpn.sources
+        ends = ((source, self.vpn.target), (self.vpn.target, source))
+        keys = {
+            node.name: [
+                secrets.token_hex(each.key_bytes) for each in self.carriage.transform.algorithms
+            ]
+            for node, _ in ends
+        }
+        for node, peer in ends:
+            node.write(_UP, self.up(node, peer, keys), secret=True)
+            node.write(_DOWN, self.down(node, peer))
+
+    def set(self, node: Node) -> None:
+        """Set a node's keys: packets are encrypted from now on."""
+        try:
+            ipsec_inner.ip(node, "-batch", str(node.directory / _UP))
+        except LabError as error:
+            self.unset(node)
+            raise VpnError(self.vpn.id, error.why, "see culvert doctor for this kernel") from error
+
+    def unset(self, node: Node) -> None:
+        """Remove a node's keys; no error if it has none."""
+        down = str(node.directory / _DOWN)
+        if node.exists(down):
+            ipsec_inner.ip(node, "-force", "-batch", down, check=False)
 
     def up(self, node: Node, peer: Node, keys: Keys) -> str:
         """Associations, policies and a route of a node."""
@@ -39,8 +80,11 @@ class Commands:
     def down(self, node: Node, peer: Node) -> str:
         return _batch(self._removals(node, peer))
 
-    def _outer(self, node: Node) -> str:
-        return str(self.vpn.inner(node).ip if self.carriage.transport else underlay_address(node))
+    def _outer(self, node: Node) -> Address:
+        return self._selected(node) if self.carriage.transport else underlay_address(node)
+
+    def _selected(self, node: Node) -> Address:
+        return self.vpn.inner(node).ip if self.protocol is None else underlay_address(node)
 
     def _identity(self, sender: Node, receiver: Node) -> str:
         """The arguments that identify an association."""
@@ -54,8 +98,9 @@ class Commands:
 
     def _selector(self, sender: Node, receiver: Node, direction: str) -> str:
         """The arguments that identify a policy."""
-        source, target = self.vpn.inner(sender).ip, self.vpn.inner(receiver).ip
-        return f"src {source}/32 dst {target}/32 dir {direction}" + self._if_id()
+        ends = f"src {self._selected(sender)}/32 dst {self._selected(receiver)}/32"
+        protocol = "" if self.protocol is None else f" proto {self.protocol}"
+        return f"{ends}{protocol} dir {direction}{self._if_id()}"
 
     def _if_id(self) -> str:
         return f" if_id {ipsec_inner.INTERFACE_ID}" if self.carriage.route else ""

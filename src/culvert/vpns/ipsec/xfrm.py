@@ -6,7 +6,6 @@ ciphers with static keys: use it in a laboratory only.
 
 from __future__ import annotations
 
-import secrets
 import sys
 from collections.abc import Mapping
 from typing import ClassVar
@@ -15,7 +14,6 @@ from culvert.vpns.authoring import (
     DataPath,
     Host,
     Lab,
-    LabError,
     Missing,
     Node,
     OuterFlow,
@@ -27,13 +25,12 @@ from culvert.vpns.authoring import (
 from culvert.vpns.ipsec import esp
 from culvert.vpns.ipsec import inner as ipsec_inner
 from culvert.vpns.ipsec import transforms as ipsec
-from culvert.vpns.ipsec.commands import Commands
+from culvert.vpns.ipsec.commands import FACTS, NO_INITIATION, Commands
 from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage
 
 _ROUTE = "route"
 _TRANSPORT = "transport"
 _ENCAP = "encap"
-_UP, _DOWN = "xfrm/up", "xfrm/down"
 _HOLD = """
 import signal, socket, sys
 UDP_ENCAP, UDP_ENCAP_ESPINUDP = 100, 2  # linux/udp.h
@@ -43,12 +40,6 @@ held.bind(("0.0.0.0", int(sys.argv[1])))
 print("bound", flush=True)
 signal.pause()
 """
-_FACTS = {
-    "key exchange": "none",
-    "anti-replay": "off, because of manual keys (RFC 4303, section 3.3.3)",
-    "initiation": "none",
-    "CPU accounting": "the kernel encrypts in softirq and in the sender's own time",
-}
 
 
 class Xfrm(TunnelVpn):
@@ -56,9 +47,9 @@ class Xfrm(TunnelVpn):
 
     name = "xfrm"
     summary = "IPsec by the kernel, with manual keys"
-    variants = tuple(ipsec.variant(name, _FACTS) for name in TRANSFORMS)
+    variants = tuple(ipsec.variant(name, FACTS) for name in TRANSFORMS)
     cpu_attributable = False
-    no_initiation = "it has no initiation: its keys are manual, and no handshake packet is sent"
+    no_initiation = NO_INITIATION
     options: ClassVar[Mapping[str, str]] = {
         _ROUTE: "an xfrm interface and a route instead of policies that select packets",
         _TRANSPORT: "transport mode instead of tunnel mode",
@@ -73,6 +64,7 @@ class Xfrm(TunnelVpn):
             route=_ROUTE in options,
             in_udp=_ENCAP in options,
         )
+        self._commands = Commands(self, self.carriage)
         self._sockets: dict[str, Process] = {}
 
     # -- requirements ------------------------------------------------------------------------------
@@ -98,17 +90,7 @@ class Xfrm(TunnelVpn):
         """Random keys, and for each node the commands that set and remove them, in files."""
         if self.carriage.transport:
             ipsec_inner.require_pair(self.id, self.lab)
-        (source,) = self.sources
-        ends = ((source, self.target), (self.target, source))
-        algorithms = self.carriage.transform.algorithms
-        keys = {
-            node.name: [secrets.token_hex(each.key_bytes) for each in algorithms]
-            for node, _ in ends
-        }
-        commands = Commands(self, self.carriage)
-        for node, peer in ends:
-            node.write(_UP, commands.up(node, peer, keys), secret=True)
-            node.write(_DOWN, commands.down(node, peer))
+        self._commands.write()
 
     def listen(self, target: Node) -> None:
         self._set(target)
@@ -126,19 +108,14 @@ class Xfrm(TunnelVpn):
         if self._lab is None:
             return
         for node in (*self.sources, self.target):
-            if node.exists(str(node.directory / _DOWN)):
-                self._unset(node)
+            self._unset(node)
             ipsec_inner.release(self.carriage, node, self.inner(node))
 
     def _set(self, node: Node) -> None:
         ipsec_inner.hold(self.id, self.carriage, node, self.inner(node))
         if self.carriage.in_udp and node.name not in self._sockets:
             self._sockets[node.name] = self._open_socket(node)
-        try:
-            ipsec_inner.ip(node, "-batch", str(node.directory / _UP))
-        except LabError as error:
-            self._unset(node)
-            raise VpnError(self.id, error.why, "see culvert doctor for this kernel") from error
+        self._commands.set(node)
 
     def _open_socket(self, node: Node) -> Process:
         """The socket on which the kernel receives ESP lives as long as this program."""
@@ -150,8 +127,7 @@ class Xfrm(TunnelVpn):
         return process
 
     def _unset(self, node: Node) -> None:
-        down = str(node.directory / _DOWN)
-        ipsec_inner.ip(node, "-force", "-batch", down, check=False)
+        self._commands.unset(node)
         socket = self._sockets.pop(node.name, None)
         if socket is not None:
             socket.stop()

@@ -10,7 +10,7 @@ from culvert.machine.trials.commands import Command, commands_of
 
 TRIED = (
     *("tun", "netem", "aes-instructions", "xfrm", "esp", "ah"),
-    *("wireguard", "ovpn", "vxlan", "xfrm-interface"),
+    *("wireguard", "ovpn", "vxlan", "gre", "xfrm-interface"),
 )
 """The features that can be tried, without those with a parameter."""
 
@@ -52,6 +52,7 @@ _MODULES: Mapping[str, str] = {
     "wireguard": "wireguard",
     "ovpn": "ovpn",
     "vxlan": "vxlan",
+    "gre": "ip_gre",
     "xfrm-interface": "xfrm_interface",
 }
 
