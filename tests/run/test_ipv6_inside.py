@@ -27,6 +27,8 @@ OTHERS = (
     "tinc/aes-256-cbc",
     "vpncloud/aes128",
     "quincy/tls",
+    "sing-box/hysteria2",
+    "sing-box/vless",
     "ssh/aes128-gcm",
     "ocserv/dtls",
     "wireguard/boringtun",
