@@ -7,3 +7,4 @@ pub mod processes;
 pub mod processors;
 pub mod snapshot;
 pub mod surroundings;
+pub mod threads;

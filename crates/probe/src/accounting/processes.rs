@@ -1,10 +1,11 @@
 //! Processes, their threads and kernel threads at one moment.
 
 use super::processors::proc_failure;
+use super::threads::{Thread, Threads};
 use crate::protocol::failure::Failure;
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
-use procfs::process::{Process as ProcProcess, Stat, all_processes_with_root};
+use procfs::process::{Stat, all_processes_with_root};
 use regex_lite::Regex;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,18 +22,6 @@ const KTHREADD: i32 = 2;
 pub struct Watched {
     pub pid: i32,
     pub label: String,
-}
-
-#[derive(Debug, Clone, Default)]
-pub struct Thread {
-    pub name: String,
-    pub user: u64,
-    pub system: u64,
-    pub run_ns: u64,
-    /// Ready to run, but without a processor.
-    pub wait_ns: u64,
-    pub voluntary: u64,
-    pub involuntary: u64,
 }
 
 /// A process is the same one if its id and its start are.
@@ -68,23 +57,23 @@ pub fn find_processes(
         return Ok((processes, threads));
     }
     let own = all_processes(PROC)?;
-    let parents = own
-        .iter()
-        .map(|(pid, (_, stat))| (*pid, stat.ppid))
-        .collect();
-    for (pid, (process, stat)) in &own {
+    let parents = own.iter().map(|(pid, stat)| (*pid, stat.ppid)).collect();
+    for (pid, stat) in &own {
         if let Some(label) = label_of(*pid, &parents, watched) {
-            let process = read_process(process, stat, label, process_cpu_ns(*pid));
+            let process = read_process(PROC, stat, label, process_cpu_ns(*pid));
             processes.insert(identity(stat), process);
         }
     }
-    let machine = Path::new(MACHINE_PROC).join("stat").exists();
-    let others = machine.then(|| all_processes(MACHINE_PROC)).transpose()?;
-    for (process, stat) in others.unwrap_or(own).values() {
+    let (proc, all) = if Path::new(MACHINE_PROC).join("stat").exists() {
+        (MACHINE_PROC, all_processes(MACHINE_PROC)?)
+    } else {
+        (PROC, own)
+    };
+    for stat in all.values() {
         let wanted = |name: &Regex| name.is_match(&stat.comm);
         if stat.ppid == KTHREADD && kernel_threads.iter().any(wanted) {
             // Its id is another in this PID namespace, if it has one; and it has but one thread.
-            let process = read_process(process, stat, &stat.comm, None);
+            let process = read_process(proc, stat, &stat.comm, None);
             threads.insert(identity(stat), process);
         }
     }
@@ -92,13 +81,12 @@ pub fn find_processes(
 }
 
 /// One that ends while we look is left out.
-fn all_processes(proc: &str) -> Result<BTreeMap<i32, (ProcProcess, Stat)>, Failure> {
+fn all_processes(proc: &str) -> Result<BTreeMap<i32, Stat>, Failure> {
     Ok(all_processes_with_root(proc)
         .map_err(proc_failure(proc))?
         .filter_map(|process| {
-            let process = process.ok()?;
-            let stat = process.stat().ok()?;
-            Some((stat.pid, (process, stat)))
+            let stat = process.ok()?.stat().ok()?;
+            Some((stat.pid, stat))
         })
         .collect())
 }
@@ -123,31 +111,9 @@ fn label_of<'a>(pid: i32, parents: &BTreeMap<i32, i32>, watched: &'a [Watched]) 
     None
 }
 
-fn read_process(process: &ProcProcess, stat: &Stat, label: &str, run_ns: Option<u64>) -> Process {
-    let status = process.status().ok();
-    let threads: BTreeMap<i32, Thread> = process
-        .tasks()
-        .into_iter()
-        .flatten()
-        .filter_map(|task| {
-            let task = task.ok()?;
-            let stat = task.stat().ok()?;
-            let status = task.status().ok();
-            let times = task.schedstat().ok();
-            let switches = |count: Option<u64>| count.unwrap_or(0);
-            let thread = Thread {
-                name: stat.comm,
-                user: stat.utime,
-                system: stat.stime,
-                run_ns: times.as_ref().map_or(0, |times| times.sum_exec_runtime),
-                wait_ns: times.map_or(0, |times| times.run_delay),
-                voluntary: switches(status.as_ref().and_then(|s| s.voluntary_ctxt_switches)),
-                involuntary: switches(status.and_then(|s| s.nonvoluntary_ctxt_switches)),
-            };
-            Some((task.tid, thread))
-        })
-        .collect();
-    let of_threads = || threads.values().map(|thread| thread.run_ns).sum();
+fn read_process(proc: &str, stat: &Stat, label: &str, run_ns: Option<u64>) -> Process {
+    let threads = Threads::read(&Path::new(proc).join(format!("{}/task", stat.pid)));
+    let of_threads = || threads.by_id.values().map(|thread| thread.run_ns).sum();
     Process {
         label: label.to_owned(),
         comm: stat.comm.clone(),
@@ -155,8 +121,8 @@ fn read_process(process: &ProcProcess, stat: &Stat, label: &str, run_ns: Option<
         system: stat.stime,
         run_ns: run_ns.unwrap_or_else(of_threads),
         children: u64::try_from(stat.cutime + stat.cstime).unwrap_or(0),
-        vm_hwm_bytes: status.and_then(|status| status.vmhwm).map(|kb| kb * 1024),
-        threads,
+        vm_hwm_bytes: threads.vm_hwm_bytes,
+        threads: threads.by_id,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Time on processors, by process and thread.
 
-use super::super::processes::{Process, Processes, Thread};
+use super::super::processes::{Process, Processes};
+use super::super::threads::Thread;
 use super::{Ticks, since};
 use serde::Serialize;
 
@@ -33,8 +34,6 @@ pub struct ThreadTime {
     pub name: String,
     pub run_ns: u64,
     pub wait_ns: u64,
-    pub user_s: f64,
-    pub system_s: f64,
     pub voluntary: u64,
     pub involuntary: u64,
 }
@@ -65,8 +64,6 @@ fn process_time(pid: i32, before: &Process, after: &Process, ticks: Ticks) -> Pr
                 name: thread.name.clone(),
                 run_ns: since(thread.run_ns, before.run_ns),
                 wait_ns: since(thread.wait_ns, before.wait_ns),
-                user_s: ticks.seconds(thread.user, before.user),
-                system_s: ticks.seconds(thread.system, before.system),
                 voluntary: since(thread.voluntary, before.voluntary),
                 involuntary: since(thread.involuntary, before.involuntary),
             }
