@@ -56,6 +56,10 @@ class Task:
                 return result
         raise self._nonsense(event)
 
+    def begin_at(self, monotonic_ns: int) -> None:
+        """Let a task that waits for its beginning begin at a time of its node's clock."""
+        self._replies.send("begin", at_ns=monotonic_ns)
+
     def stop(self, timeout_s: float = _ANSWER_S, *, packets: int | None = None) -> Event:
         """Request the end of the task; returns its result. ``packets`` is the number that a
         receiver should expect."""

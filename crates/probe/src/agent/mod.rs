@@ -55,6 +55,12 @@ impl Agent {
                 self.emitter.done(id, hello::hello());
                 Ok(())
             }
+            Request::Begin { at_ns } => {
+                if let Some(stop) = lock(&self.running).get(&id) {
+                    stop.begin(at_ns);
+                }
+                Ok(())
+            }
             Request::Stop { packets } => {
                 self.stop(id, packets);
                 Ok(())

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 pub enum Request {
     Hello,
+    Begin { at_ns: u64 },
     Stop { packets: Option<u64> },
     Start(Work),
 }
@@ -26,6 +27,10 @@ pub fn parse(mut fields: Fields) -> Result<Request, Failure> {
             let Nothing {} = parameters(what, fields)?;
             Request::Hello
         }
+        "begin" => {
+            let Beginning { at_ns } = parameters(what, fields)?;
+            Request::Begin { at_ns }
+        }
         "stop" => {
             let Ending { packets } = parameters(what, fields)?;
             Request::Stop { packets }
@@ -37,6 +42,12 @@ pub fn parse(mut fields: Fields) -> Result<Request, Failure> {
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Nothing {}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Beginning {
+    at_ns: u64,
+}
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -23,7 +23,7 @@ macro_rules! tasks {
                 _ => Err(Failure::new(
                     "request",
                     format!("there is no task `{}`", name.escape_debug()),
-                    format!("use one of: hello, stop, {}", TASKS.join(", ")),
+                    format!("use one of: hello, begin, stop, {}", TASKS.join(", ")),
                 )),
             }
         }

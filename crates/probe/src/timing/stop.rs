@@ -1,4 +1,4 @@
-//! Asking a task to end, whatever it is waiting for.
+//! Asking a task that runs to begin its work, and to end, whatever it is waiting for.
 
 use crate::timing::clock;
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A request to end, shared by the agent and the threads of one task.
+/// Requests to begin and to end, shared by the agent and the threads of one task.
 ///
 /// A thread that blocks in a socket call registers the socket with [`Stop::interrupts`]; shutting
 /// the socket down wakes it without the extra system call that polling would cost per packet.
@@ -21,6 +21,9 @@ pub struct Stop {
     /// Of packets that a receiver need not wait longer than for; `u64::MAX`: not known.
     expected: AtomicU64,
     event: EventFd,
+    /// When the work begins; `u64::MAX`: not known yet.
+    begin_ns: AtomicU64,
+    begin: EventFd,
     sockets: Mutex<HashMap<RawFd, OwnedFd>>,
 }
 
@@ -30,6 +33,8 @@ impl Stop {
             flag: AtomicBool::new(false),
             expected: AtomicU64::new(u64::MAX),
             event: EventFd::new()?,
+            begin_ns: AtomicU64::new(u64::MAX),
+            begin: EventFd::new()?,
             sockets: Mutex::default(),
         })
     }
@@ -43,6 +48,30 @@ impl Stop {
             // An unconnected socket answers ENOTCONN and is woken all the same.
             let _ = shutdown(socket.as_raw_fd(), Shutdown::Read);
         }
+    }
+
+    /// Asks a task that waits for it to begin its work at that time.
+    pub fn begin(&self, monotonic_ns: u64) {
+        let known_ns = monotonic_ns.min(u64::MAX - 1);
+        self.begin_ns.store(known_ns, Ordering::SeqCst);
+        let _ = self.begin.write(1);
+    }
+
+    /// When the work begins, as soon as that is known.
+    pub fn begins_ns(&self) -> Option<u64> {
+        Some(self.begin_ns.load(Ordering::Relaxed)).filter(|&begin_ns| begin_ns != u64::MAX)
+    }
+
+    /// Waits until it is known (the time), or until the task is requested to end (none).
+    pub fn wait_for_begin(&self) -> Option<u64> {
+        while !self.requested() {
+            let begins_ns = self.begins_ns();
+            if begins_ns.is_some() {
+                return begins_ns;
+            }
+            self.wait_readable(self.begin.as_fd(), u64::MAX);
+        }
+        None
     }
 
     /// Reports the total number of packets to a receiver before it is requested to end.
@@ -161,6 +190,28 @@ mod tests {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let _interrupt = stop.interrupts(&socket).unwrap();
         assert_eq!(socket.recv(&mut [0; 8]).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_task_waits_for_its_beginning() {
+        let stop = Stop::new().unwrap();
+        assert_eq!(stop.begins_ns(), None);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| stop.wait_for_begin());
+            stop.begin(17);
+            assert_eq!(waiting.join().unwrap(), Some(17));
+        });
+        assert_eq!(stop.begins_ns(), Some(17));
+    }
+
+    #[test]
+    fn a_task_that_is_to_end_does_not_begin() {
+        let stop = Stop::new().unwrap();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| stop.wait_for_begin());
+            stop.request();
+            assert_eq!(waiting.join().unwrap(), None);
+        });
     }
 
     #[test]

@@ -28,6 +28,12 @@ fn source(protocol: &str, ports: &[Value], more: Value) -> Value {
     request
 }
 
+/// Starts a source, which waits with open sockets for its beginning.
+fn begin(agent: &mut Agent, request: Value) {
+    agent.ready(request);
+    agent.send(json!({"id": 2, "do": "begin", "at_ns": 0}));
+}
+
 fn sum(result: &Value, key: &str) -> u64 {
     let members = result["members"].as_array().unwrap();
     members.iter().map(|one| one[key].as_u64().unwrap()).sum()
@@ -37,11 +43,14 @@ fn sum(result: &Value, key: &str) -> u64 {
 fn each_member_has_its_rate_and_its_book() {
     let mut agent = Agent::start();
     let ports = sink(&mut agent, "udp", 20);
-    agent.ready(source(
-        "udp",
-        &ports,
-        json!({"rate_pps": 200, "payload_size": [100, 500]}),
-    ));
+    begin(
+        &mut agent,
+        source(
+            "udp",
+            &ports,
+            json!({"rate_pps": 200, "payload_size": [100, 500]}),
+        ),
+    );
     let sent = agent.done(2);
     let got = agent.stop(1);
     for (sent, got) in sent["members"]
@@ -74,7 +83,10 @@ fn each_member_has_its_rate_and_its_book() {
 fn without_a_rate_all_members_send_as_fast_as_they_can() {
     let mut agent = Agent::start();
     let ports = sink(&mut agent, "udp", 5);
-    agent.ready(source("udp", &ports, json!({"payload_size": 1000})));
+    begin(
+        &mut agent,
+        source("udp", &ports, json!({"payload_size": 1000})),
+    );
     let sent = agent.done(2);
     let got = agent.stop(1);
     let members = got["members"].as_array().unwrap();
@@ -96,11 +108,14 @@ fn on_off_clients_send_a_part_of_the_time() {
     let mut agent = Agent::start();
     let ports = sink(&mut agent, "udp", 50);
     let periods = json!({"on_s": 0.05, "off_s": 0.05});
-    agent.ready(source(
-        "udp",
-        &ports,
-        json!({"rate_pps": 400, "payload_size": 64, "on_off": periods, "seed": 5}),
-    ));
+    begin(
+        &mut agent,
+        source(
+            "udp",
+            &ports,
+            json!({"rate_pps": 400, "payload_size": 64, "on_off": periods, "seed": 5}),
+        ),
+    );
     let sent = agent.done(2);
     let got = agent.stop(1);
     assert_eq!(sum(&sent, "packets"), sum(&got, "packets"));
@@ -112,7 +127,7 @@ fn on_off_clients_send_a_part_of_the_time() {
 fn connections_are_counted_by_member_and_window() {
     let mut agent = Agent::start();
     let ports = sink(&mut agent, "tcp", 30);
-    agent.ready(source("tcp", &ports, json!({})));
+    begin(&mut agent, source("tcp", &ports, json!({})));
     let sent = agent.done(2);
     let got = agent.stop(1);
     for (sent, got) in sent["members"]
@@ -126,6 +141,50 @@ fn connections_are_counted_by_member_and_window() {
         assert_eq!(got["corrupt"], 0);
         assert_eq!(got["counted_bytes"], got["bytes"]);
     }
+}
+
+#[test]
+fn a_window_is_counted_from_the_beginning_on() {
+    const HOUR_NS: u64 = 3_600_000_000_000;
+    // At 0 the clock began: the window is open, or over.
+    for (begun, to_ns, all) in [
+        (true, u64::MAX, true),
+        (true, 1, false),
+        (false, HOUR_NS, false),
+    ] {
+        let mut agent = Agent::start();
+        let ready = agent.ready(json!({
+            "id": 1, "do": "crowd_sink", "protocol": "udp", "token": TOKEN, "canary": CANARY,
+            "members": [{"bind": LOOPBACK}], "interval_ms": 50, "duration_max_s": 30,
+            "window_ns": [0, to_ns],
+        }));
+        let ports = ready["ports"].as_array().unwrap().clone();
+        if begun {
+            agent.send(json!({"id": 1, "do": "begin", "at_ns": 0}));
+        }
+        let more = json!({"rate_pps": 50, "threads": 1});
+        begin(&mut agent, source("udp", &ports, more));
+        let sent = sum(&agent.done(2), "bytes");
+        agent.send(json!({"id": 1, "do": "stop", "packets": 15}));
+        let got = agent.done(1);
+        assert_eq!(sum(&got, "bytes"), sent);
+        assert_eq!(sum(&got, "counted_bytes"), if all { sent } else { 0 });
+    }
+}
+
+#[test]
+fn a_sink_ends_with_the_last_of_the_expected_packets() {
+    let mut agent = Agent::start();
+    let ready = agent.ready(json!({
+        "id": 1, "do": "crowd_sink", "protocol": "udp", "token": TOKEN, "canary": CANARY,
+        "members": vec![json!({"bind": LOOPBACK}); 4], "threads": 2,
+        "interval_ms": 50, "duration_max_s": 3600, "quiet_ms": 3_600_000,
+    }));
+    let ports = ready["ports"].as_array().unwrap().clone();
+    begin(&mut agent, source("udp", &ports, json!({"rate_pps": 50})));
+    let sent = sum(&agent.done(2), "packets");
+    agent.send(json!({"id": 1, "do": "stop", "packets": sent}));
+    assert_eq!(sum(&agent.done(1), "packets"), sent);
 }
 
 #[test]
@@ -180,11 +239,14 @@ fn an_address_may_come_later() {
     let mut agent = Agent::start();
     let ports = sink(&mut agent, "udp", 1);
     let members = json!([{"bind": "192.0.2.1", "to": LOOPBACK, "port": ports[0]}]);
-    agent.ready(source(
-        "udp",
-        &ports,
-        json!({"members": members, "early": true, "rate_pps": 50, "threads": 1}),
-    ));
+    begin(
+        &mut agent,
+        source(
+            "udp",
+            &ports,
+            json!({"members": members, "early": true, "rate_pps": 50, "threads": 1}),
+        ),
+    );
     let sent = agent.done(2);
     let got = agent.stop(1);
     assert_eq!(got["members"][0]["packets"], 0);
@@ -205,11 +267,10 @@ fn a_sink_can_end_as_soon_as_all_were_heard() {
         "interval_ms": 50, "duration_max_s": 30,
     }));
     let ports = ready["ports"].as_array().unwrap().clone();
-    agent.ready(source(
-        "udp",
-        &ports,
-        json!({"rate_pps": 20, "duration_s": 30}),
-    ));
+    begin(
+        &mut agent,
+        source("udp", &ports, json!({"rate_pps": 20, "duration_s": 30})),
+    );
     let got = agent.done(1);
     let members = got["members"].as_array().unwrap();
     assert!(

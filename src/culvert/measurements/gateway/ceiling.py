@@ -11,7 +11,8 @@ from culvert.measurements.ceiling import (
     bare_link_tells,
     ceiling_metrics,
 )
-from culvert.measurements.gateway.crowd import CrowdRun, CrowdTrial, Load, Seats, Talk, Transport
+from culvert.measurements.gateway.crowd import CrowdTrial, Load, Seats, Talk, Transport
+from culvert.measurements.gateway.crowd_run import CrowdRun
 from culvert.measurements.gateway.figures import METRICS
 from culvert.measurements.udp.losses import Losses
 from culvert.proof.limits import (

@@ -22,7 +22,6 @@ from culvert.measurements.base import SAMPLE_ONE_IN, BaseParameters, Measurement
 from culvert.measurements.gateway import proof
 from culvert.measurements.gateway.ceiling import near_link
 from culvert.measurements.gateway.crowd import (
-    CrowdRun,
     Load,
     OnOff,
     Seats,
@@ -30,6 +29,7 @@ from culvert.measurements.gateway.crowd import (
     Transport,
     inside,
 )
+from culvert.measurements.gateway.crowd_run import CrowdRun
 from culvert.measurements.gateway.figures import (
     METRICS,
     figures,

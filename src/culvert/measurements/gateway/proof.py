@@ -11,7 +11,6 @@ from dataclasses import replace
 from culvert.errors import some
 from culvert.measurements.gateway.bytes import bytes_reconcile
 from culvert.measurements.gateway.crowd import (
-    CrowdRun,
     CrowdTrial,
     Load,
     Seats,
@@ -19,6 +18,7 @@ from culvert.measurements.gateway.crowd import (
     Transport,
     inside,
 )
+from culvert.measurements.gateway.crowd_run import CrowdRun
 from culvert.measurements.streams.packet import intact
 from culvert.probe.results import Captured
 from culvert.proof.capture import judge_capture

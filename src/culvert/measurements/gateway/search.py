@@ -23,12 +23,12 @@ from culvert.measurements.gateway import proof
 from culvert.measurements.gateway.ceiling import packets_ceiling
 from culvert.measurements.gateway.crowd import (
     Carried,
-    CrowdRun,
     CrowdTrial,
     Load,
     Seats,
     Transport,
 )
+from culvert.measurements.gateway.crowd_run import CrowdRun
 from culvert.measurements.gateway.load import all_up, spread
 from culvert.measurements.gateway.star import star_of
 from culvert.measurements.mtu.max_size import find_max_size

@@ -25,7 +25,8 @@ from culvert.labs.node import Node
 from culvert.labs.router.block import LinkCut
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.gateway import proof
-from culvert.measurements.gateway.crowd import CrowdRun, Load, Seats, Talk, Transport
+from culvert.measurements.gateway.crowd import Load, Seats, Talk, Transport
+from culvert.measurements.gateway.crowd_run import CrowdRun
 from culvert.measurements.gateway.star import star_of
 from culvert.measurements.gateway.storming import (
     ALL_AT_ONCE,

@@ -12,10 +12,10 @@ use crate::protocol::failure::{Failure, during};
 use crate::results::latency::{Latency, Summary};
 use crate::tasks::context::Context;
 use crate::timing::clock;
-use readers::{Book, Datagrams, Listener, Reader, Streams, Window};
+use readers::{Book, Datagrams, Listener, Reader, Streams, Together, Window};
 use serde::Serialize;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::sync::atomic::AtomicUsize;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Of all members together; each has at least as much as `LEAST_BUFFER`.
@@ -55,7 +55,8 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Received, Failu
     let begun_ns = clock::monotonic_ns();
     let window = Window {
         begun_ns,
-        counted: parameters.window_ns.unwrap_or((0, u64::MAX)),
+        counted: parameters.window_ns,
+        stop: Arc::clone(&context.stop),
         step_ns: u64::from(parameters.interval_ms.max(1)) * 1_000_000,
     };
     match parameters.protocol {
@@ -67,9 +68,9 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Received, Failu
                 .collect::<Result<_, _>>()?;
             context.ready(Listening { ports });
             let lanes = deal(sockets, parameters.threads);
-            let silent = AtomicUsize::new(parameters.members.len());
+            let together = Together::new(parameters.members.len());
             let done = in_threads(lanes, |lane| {
-                let mut reader = Datagrams::new(lane, parameters, window.clone(), &silent)?;
+                let mut reader = Datagrams::new(lane, parameters, window.clone(), &together)?;
                 reader.read(context)?;
                 Ok(reader.end())
             })?;

@@ -34,7 +34,8 @@ pub struct Parameters {
     /// End by itself as soon as something has come from each member; of UDP.
     #[serde(default)]
     pub until_all: bool,
-    /// Bytes that arrive in `[from, to)` (CLOCK_MONOTONIC) are `counted_bytes`, too.
+    /// Bytes that arrive in `[from, to)` after the beginning are `counted_bytes`, too. Without it all
+    /// are.
     pub window_ns: Option<(u64, u64)>,
 }
 

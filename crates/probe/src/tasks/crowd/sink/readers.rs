@@ -12,12 +12,14 @@ use crate::results::one_way::Clock;
 use crate::results::sequence::{Arrival, Sequence};
 use crate::tasks::context::Context;
 use crate::timing::clock;
+use crate::timing::stop::Stop;
 use nix::sys::epoll::EpollFlags;
 use serde::Serialize;
 use socket2::Socket;
 use std::io::{ErrorKind, Read};
 use std::net::UdpSocket;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Messages that one call takes.
 const BATCH: usize = 128;
@@ -27,12 +29,41 @@ const BUFFER: usize = 256 * 1024;
 /// How much of what each call reads from a stream is compared with the canary.
 const SAMPLE: usize = 64;
 
-/// Which bytes are counted, and in which intervals.
+/// Which bytes are counted, since the beginning that is requested, and in which intervals.
 #[derive(Clone)]
 pub struct Window {
     pub begun_ns: u64,
-    pub counted: (u64, u64),
+    pub counted: Option<(u64, u64)>,
+    pub stop: Arc<Stop>,
     pub step_ns: u64,
+}
+
+impl Window {
+    fn counts(&self, arrived_ns: u64) -> bool {
+        let Some((from_ns, to_ns)) = self.counted else {
+            return true;
+        };
+        let begins_ns = self.stop.begins_ns();
+        let since_ns = begins_ns.and_then(|begins_ns| arrived_ns.checked_sub(begins_ns));
+        since_ns.is_some_and(|since_ns| (from_ns..to_ns).contains(&since_ns))
+    }
+}
+
+/// What the threads of a sink of UDP received together.
+pub struct Together {
+    /// Members from which nothing has come.
+    silent: AtomicUsize,
+    /// Packets, duplicates counted once.
+    distinct: AtomicU64,
+}
+
+impl Together {
+    pub fn new(members: usize) -> Together {
+        Together {
+            silent: AtomicUsize::new(members),
+            distinct: AtomicU64::new(0),
+        }
+    }
 }
 
 /// What one member's sink received. `counted_bytes` are those of the window, without duplicates.
@@ -66,8 +97,7 @@ impl Reader {
         let book = &mut self.books[key].1;
         book.packets += 1;
         book.bytes += bytes;
-        let (from_ns, to_ns) = window.counted;
-        if counts && (from_ns..to_ns).contains(&arrived_ns) {
+        if counts && window.counts(arrived_ns) {
             book.counted_bytes += bytes;
         }
         book.first_ns.get_or_insert(arrived_ns);
@@ -90,8 +120,7 @@ pub struct Datagrams<'a> {
     window: Window,
     check: PayloadCheck,
     parameters: &'a Parameters,
-    /// Members of all threads from which nothing has come.
-    silent: &'a AtomicUsize,
+    together: &'a Together,
 }
 
 impl<'a> Datagrams<'a> {
@@ -99,7 +128,7 @@ impl<'a> Datagrams<'a> {
         lane: Vec<(usize, UdpSocket)>,
         parameters: &'a Parameters,
         window: Window,
-        silent: &'a AtomicUsize,
+        together: &'a Together,
     ) -> Result<Datagrams<'a>, Failure> {
         let waiting = Waiting::new()?;
         let mut reader = Reader::default();
@@ -119,11 +148,11 @@ impl<'a> Datagrams<'a> {
             window,
             check: PayloadCheck::new(&parameters.canary),
             parameters,
-            silent,
+            together,
         })
     }
 
-    /// Until a request to end, and then until nothing has come for the quiet time.
+    /// Until a request to end, and then until all has come or nothing has for the quiet time.
     pub fn read(&mut self, context: &Context) -> Result<(), Failure> {
         let deadline_ns = clock::monotonic_ns() + self.parameters.duration_max_s.ns();
         let quiet_ns = u64::from(self.parameters.quiet_ms) * 1_000_000;
@@ -139,7 +168,8 @@ impl<'a> Datagrams<'a> {
                 ours |= taken.1;
             }
             let now_ns = clock::monotonic_ns();
-            let all = self.parameters.until_all && self.silent.load(Ordering::Relaxed) == 0;
+            let all =
+                self.parameters.until_all && self.together.silent.load(Ordering::Relaxed) == 0;
             if now_ns >= deadline_ns || all {
                 return Ok(());
             }
@@ -148,7 +178,8 @@ impl<'a> Datagrams<'a> {
                 if ours {
                     *since_ns = now_ns;
                 }
-                if now_ns >= *since_ns + quiet_ns {
+                let distinct = self.together.distinct.load(Ordering::Relaxed);
+                if now_ns >= *since_ns + quiet_ns || context.stop.is_all(distinct) {
                     return Ok(());
                 }
             } else if !full && self.batch.stamped() {
@@ -165,7 +196,7 @@ impl<'a> Datagrams<'a> {
             .receive_now(socket)
             .map_err(during("receive UDP"))?;
         let tag = self.parameters.token.tag();
-        let mut ours = false;
+        let (mut ours, mut distinct) = (false, 0);
         for datagram in self.batch.datagrams() {
             let header = Header::read(datagram.bytes, tag).filter(|one| one.kind == Kind::Data);
             let Some(header) = header else {
@@ -175,9 +206,10 @@ impl<'a> Datagrams<'a> {
             ours = true;
             let bytes = datagram.bytes.len() as u64;
             let again = sequence.record(header.sequence) == Arrival::Duplicate;
+            distinct += u64::from(!again);
             let book = &mut self.reader.books[key].1;
             if book.packets == 0 {
-                self.silent.fetch_sub(1, Ordering::Relaxed);
+                self.together.silent.fetch_sub(1, Ordering::Relaxed);
             }
             book.duplicate_bytes += if again { bytes } else { 0 };
             book.corrupt += u64::from(!self.check.intact(datagram.bytes));
@@ -188,6 +220,9 @@ impl<'a> Datagrams<'a> {
             self.reader
                 .add(key, &self.window, datagram.arrived_ns, bytes, !again);
         }
+        self.together
+            .distinct
+            .fetch_add(distinct, Ordering::Relaxed);
         Ok((taken, ours))
     }
 

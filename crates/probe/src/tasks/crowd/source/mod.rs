@@ -14,7 +14,7 @@ use crate::net::socket;
 use crate::protocol::failure::{Failure, during};
 use crate::protocol::values::Rate;
 use crate::results::latency::Latency;
-use crate::tasks::context::{Context, Started};
+use crate::tasks::context::Context;
 use crate::tasks::tcp::stream::check_write_size;
 use crate::tasks::udp::source::flow::{Batches, Flow, Pattern};
 use crate::tasks::udp::source::{SEGMENTED_SEND_BUFFER, segmentation};
@@ -28,6 +28,11 @@ use talkers::Talker;
 
 /// Datagrams for which all members together have room.
 const ROOM: usize = 8192;
+
+#[derive(Serialize)]
+struct Opened {
+    members: usize,
+}
 
 #[derive(Debug, Serialize)]
 pub struct Sent {
@@ -140,16 +145,13 @@ fn udp(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> {
     })
 }
 
-/// Reports that the sockets are there, and returns when to begin.
+/// Reports that the sockets are there, and returns when to begin: not before it is requested.
 fn begun(parameters: &Parameters, context: &Context) -> u64 {
-    let now_ns = clock::monotonic_ns();
-    let begun_ns = parameters
-        .start_ns
-        .map_or(now_ns, |start| start.max(now_ns));
-    context.ready(Started {
-        started_ns: begun_ns,
+    context.ready(Opened {
+        members: parameters.members.len(),
     });
-    begun_ns
+    let begins_ns = context.stop.wait_for_begin().unwrap_or(0);
+    begins_ns.max(clock::monotonic_ns())
 }
 
 /// Members take turns, so that together they are as even as one.

@@ -51,8 +51,6 @@ pub struct Parameters {
     pub connect_timeout_s: Seconds,
     #[serde(default = "one")]
     pub threads: u16,
-    /// When the first packet is due (CLOCK_MONOTONIC); without it, at once.
-    pub start_ns: Option<u64>,
     pub duration_s: Seconds,
 }
 
