@@ -7,6 +7,7 @@ from bench.goals.clear_packet import ClearPacketHosts, ClearPacketNetns
 from bench.goals.cluster_leaks import ClusterLeaksCaught
 from bench.goals.cluster_life import ClusterUp, PodsFirstFigure
 from bench.goals.exact_loss import ExactLoss
+from bench.goals.gateway_1000 import Gateway1000
 from bench.goals.gateway_agreement import (
     GatewayAgrees8,
     GatewayAgrees32,
@@ -66,6 +67,7 @@ GOALS: tuple[type[Goal], ...] = (
     LabUp,
     Lab200,
     Lab1000,
+    Gateway1000,
     WireGuardProved,
     MeshDirect,
     MeshRelayed,
