@@ -51,6 +51,7 @@ def daemons(node: Node) -> dict[int, str]:
         ("netbird", {Capability.NET_ADMIN}),
         ("netmaker", {Capability.NET_ADMIN}),
         ("zerotier", {Capability.NET_ADMIN}),
+        ("easytier", {Capability.NET_ADMIN}),
     ],
 )
 def test_a_driver_declares_no_more_than_its_programs_need(
@@ -64,6 +65,7 @@ def test_a_driver_declares_no_more_than_its_programs_need(
     ("name", "needed"),
     [
         ("headscale", set()),
+        ("easytier", set()),
         ("netbird", set()),
         ("netmaker", {Capability.NET_BIND_SERVICE}),
         ("zerotier", {Capability.NET_BIND_SERVICE}),
