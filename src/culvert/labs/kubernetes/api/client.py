@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -109,6 +110,11 @@ class Api:
 
         found = self.call("the version of the cluster", client.VersionApi(self.client).get_code)
         return str(found.git_version)
+
+    def healthy(self) -> bool:
+        """Whether all parts of the server report that they work. Raises the client's errors."""
+        request = self.client.param_serialize("GET", "/healthz", auth_settings=["BearerToken"])
+        return bool(self.client.call_api(*request).status == HTTPStatus.OK)
 
     def call(self, what: str, request: Callable[..., T], *args: Any, **fields: Any) -> T:
         """Make a request; ``what`` names its object. It is repeated to a server that is too busy or

@@ -136,13 +136,15 @@ class EmbeddedCluster:
     def _await_api(self) -> None:
         api = self._api = self._plane.api()
 
-        def answers() -> bool:
+        def ready() -> bool:
             with suppress(CulvertError):
-                # The namespace is made last: then the server's own objects exist.
-                return api.core.read_namespace("default", _request_timeout=DIAL_S) is not None
+                # The namespace is made last: then the server's own objects exist. And a controller
+                # manager ends if the server does not become healthy within 10 s of its start.
+                made = api.core.read_namespace("default", _request_timeout=DIAL_S) is not None
+                return made and api.healthy()
             return False
 
-        self._await(lambda: _quietly(answers), "the API server's first answer", API_DEADLINE_S)
+        self._await(lambda: _quietly(ready), "the API server's health", API_DEADLINE_S)
 
     def _start_runtime(self, worker: Worker) -> None:
         ready = worker.start_runtime()
