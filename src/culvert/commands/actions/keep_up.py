@@ -21,6 +21,7 @@ from culvert.machine import rootless
 from culvert.privilege import init_outside, is_root
 from culvert.proof.alive import survivors
 from culvert.run import neighbours
+from culvert.run.trials.causes import naming_the_cause
 from culvert.run.trials.paths import open_session, require_room
 from culvert.run.trials.stage import before
 from culvert.runid import new_run_id
@@ -74,7 +75,7 @@ def keep_up(name: str, topology: str, *, as_json: bool) -> None:
 
 
 def _prove(lab: Lab, vpn: Vpn) -> list[Check]:
-    with ExitStack() as stack:
+    with naming_the_cause(vpn, lab), ExitStack() as stack:
         return before(open_session(stack, lab, vpn, lab.path))
 
 
