@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from culvert.labs.kind import InNamespaces, OnThisMachine, Place
 
 if TYPE_CHECKING:
+    from culvert.labs.base import Lab
     from culvert.study.study import Study
+    from culvert.topology.spec import LabSpec
 
 
 class Netns(InNamespaces, OnThisMachine):
@@ -21,9 +23,15 @@ class Netns(InNamespaces, OnThisMachine):
     @contextmanager
     def open(self, study: Study) -> Iterator[Place]:
         del study
-        from culvert.labs.netns.lab import NetnsLab
         from culvert.labs.room import Machine
-        from culvert.runid import new_run_id
 
         here = Machine.here()
-        yield Place(lambda spec: NetnsLab(new_run_id(), spec), here.cores, require=here.require)
+        yield Place(_lab, here.cores, require=here.require)
+
+
+def _lab(spec: LabSpec) -> Lab:
+    """Imported when it is made: a dry run makes none."""
+    from culvert.labs.netns.lab import NetnsLab
+    from culvert.runid import new_run_id
+
+    return NetnsLab(new_run_id(), spec)
