@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Set
 from contextlib import ExitStack
 from typing import ClassVar
+
+from tests.effort import cpu_s
 
 from bench.bounds import MedianBelow
 from bench.goal import Samples
@@ -62,19 +63,13 @@ class _Timed(Tunnels):
     def session(
         self, stack: ExitStack, lab: Lab, vpn: Vpn, path: Path, *, busy: Set[str]
     ) -> Session:
-        begun_s, used_s = time.monotonic(), _cpu_s()
+        begun_s, used_s = time.monotonic(), cpu_s()
 
         def end() -> None:
-            self.took_s, self.cpu_s = time.monotonic() - begun_s, _cpu_s() - used_s
+            self.took_s, self.cpu_s = time.monotonic() - begun_s, cpu_s() - used_s
 
         stack.callback(end)  # after the probes
         return super().session(stack, lab, vpn, path, busy=busy)
-
-
-def _cpu_s() -> float:
-    """Of this process, and of children that have ended: the probes."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
 
 
 def _trial(stage: Tunnels) -> None:

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:  # options are read before anything that takes long is imported
     from culvert.labs.base import Lab
+    from culvert.labs.room import Occupant
     from culvert.study.study import Study
     from culvert.topology.graph import Topology
     from culvert.topology.spec import LabSpec
-    from culvert.vpns.base import Vpn
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Place:
     make_lab: Callable[[LabSpec], Lab]
     cores: Sequence[tuple[int, ...]]
     real_links: bool = False
-    require: Callable[[Vpn, Topology], object] = lambda _vpn, _topology: None
+    require: Callable[[Occupant, Topology], object] = lambda _vpn, _topology: None
     begin: Callable[[], object] = lambda: None
 
 

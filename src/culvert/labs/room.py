@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from culvert.errors import NotPossible
 from culvert.labs import guest
@@ -22,12 +22,20 @@ from culvert.privilege import machine_proc
 from culvert.study.conditions.processors import cores
 from culvert.topology.graph import Role, Topology
 
-if TYPE_CHECKING:
-    from culvert.vpns.base import Vpn
-
 NODE_BYTES = 1 << 20
 """Memory of a namespace with its links and its thread: 0.7 MB measured."""
 WATCHERS = "/proc/sys/fs/inotify/max_user_instances"
+
+
+class Occupant(Protocol):
+    """What a lab has to know of a VPN to tell whether its members fit: ``memory_bytes`` and
+    ``watchers`` (instances of inotify) are those of a member."""
+
+    memory_bytes: int
+    watchers: int
+
+    @property
+    def id(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,7 @@ class Machine:
             None if permitted is None else max(permitted - watchers_in_use(), 0),
         )
 
-    def require(self, vpn: Vpn, topology: Topology) -> None:
+    def require(self, vpn: Occupant, topology: Topology) -> None:
         """Raise NoRoom if the VPN's members do not fit on it, with the largest number that does."""
         members = len(topology.members)
         limit = min(_limits(vpn, topology, self), key=lambda one: one.members, default=None)
@@ -82,7 +90,7 @@ class _Limit:
     remedy: str
 
 
-def _limits(vpn: Vpn, topology: Topology, machine: Machine) -> Iterator[_Limit]:
+def _limits(vpn: Occupant, topology: Topology, machine: Machine) -> Iterator[_Limit]:
     nodes, members = len(topology.nodes), len(topology.members)
     others = nodes - members
     if machine.memory_bytes is not None:

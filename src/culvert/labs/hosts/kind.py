@@ -11,9 +11,9 @@ from culvert.errors import UsageError
 from culvert.labs.kind import LabKind, LabOption, Place
 
 if TYPE_CHECKING:
+    from culvert.labs.room import Occupant
     from culvert.study.study import Study
     from culvert.topology.graph import Topology
-    from culvert.vpns.base import Vpn
 
 
 class Hosts(LabKind):
@@ -70,7 +70,7 @@ class Hosts(LabKind):
         def make_lab(spec: LabSpec) -> Lab:
             return HostsLab(fleet, spec, allow_impairment=bool(self.given.get("allow-impairment")))
 
-        def require(_vpn: Vpn, topology: Topology) -> object:
+        def require(_vpn: Occupant, topology: Topology) -> object:
             refuse_topology(topology)
             return hosts.assign(topology)
 
