@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 import sys
+from collections.abc import Sequence
 from ipaddress import IPv4Interface
 from typing import ClassVar
 
@@ -15,6 +16,7 @@ from culvert.errors import VpnError
 from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.node import Node
+from culvert.labs.process import Process
 from culvert.topology.graph import Path
 from culvert.vpns.base import underlay_address
 from culvert.vpns.outer import OuterFlow, OuterPacket
@@ -46,14 +48,6 @@ class Pretender(Vxlan):
         self.greet(self.lab.b, a)
         self.processes["a"].append(a.spawn(["sleep", "300"], name="pretender"))
         super().connect(a)
-
-    def leave(self, a: Node) -> None:
-        self._stop_processes(a)
-        super().leave(a)
-
-    def stop(self, lab: Lab) -> None:
-        self._stop_processes(lab.a)
-        super().stop(lab)
 
     @staticmethod
     def greet(source: Node, target: Node) -> None:
@@ -254,10 +248,6 @@ class SecretOfAProcess(Pretender):
             b.spawn([sys.executable, "-c", script, self.token], name="pretender-b")
         )
 
-    def stop(self, lab: Lab) -> None:
-        self._stop_processes(lab.b)
-        super().stop(lab)
-
 
 class SecretInLog(Pretender):
     def connect(self, a: Node) -> None:
@@ -370,14 +360,21 @@ class TakesAnotherWay(Pretender):
 
 
 class LeavesInterface(Pretender):
+    stopping = False
+
     def stop(self, lab: Lab) -> None:
-        self._stop_processes(lab.a)
-        lab.b.del_link(DEVICE)
+        self.stopping = True
+        super().stop(lab)
+
+    def sweep(self, node: Node, ended: Sequence[Process]) -> None:
+        if not (self.stopping and node.name == "a"):
+            super().sweep(node, ended)
 
 
 class LeavesProcess(Pretender):
     def stop(self, lab: Lab) -> None:
-        Vxlan.stop(self, lab)
+        for node in lab.nodes.values():
+            self.sweep(node, [])
 
 
 class StopsOnce(Pretender):
