@@ -57,8 +57,10 @@ import itertools, socket, sys, time
 data = open(sys.argv[3], "rb").read()
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
     count, pause_s = int(sys.argv[4]), float(sys.argv[5])
-    for _ in range(count) if count else itertools.count():
+    for number in range(count) if count else itertools.count():
         sender.sendto(data, (sys.argv[1], int(sys.argv[2])))
+        if number == 0:
+            print("sends", flush=True)
         time.sleep(pause_s)
 """
 

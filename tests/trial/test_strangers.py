@@ -26,6 +26,7 @@ from culvert.topology.shapes import mesh
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
+from culvert.waiting import wait_until
 from tests.proof.planted import HEADERS, NOISE, failed, send
 from tests.run.cells import measure, vpn
 from tests.vpns.tunnels import bring_up, driver, skip_reason
@@ -135,6 +136,7 @@ class Beside(Udp):
     def run(self, session: Session, parameters: UdpParameters) -> Outcome:
         process = session.source.daemon(send(session, self._data, 0, pause_s=0.0005), name="plain")
         try:
+            wait_until(lambda: "sends" in process.log_text(), what="a packet", deadline_s=10)
             return super().run(session, parameters)
         finally:
             process.stop()
