@@ -60,6 +60,8 @@ class Fastd(TunProgram):
     role = "fastd"
     program = "fastd"
     configures_device = False
+    restarts_target = True
+    """It answers no handshake of a peer within 15 s of the last one."""
     device, port = "fastd0", _PORT
     overhead = 20 + 8 + _HEADER
     up_deadline_s = 40.0
@@ -89,13 +91,6 @@ class Fastd(TunProgram):
 
     def arguments(self, node: Node) -> Sequence[str]:
         return ["--config", str(node.directory / "fastd/config")]
-
-    def leave(self, node: Node) -> None:
-        """The target starts anew: it answers no handshake of a peer within 15 s of the last one."""
-        super().leave(node)
-        if node is not self.target and self.processes[self.target.name]:
-            self._stop_processes(self.target)
-            self.listen(self.target)
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         return packet.payload.startswith((_HANDSHAKE, _IN_L2TP))

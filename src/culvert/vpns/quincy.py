@@ -92,6 +92,8 @@ class Quincy(TunProgram):
     program = "quincy-client"
     server_program = "quincy-server"
     device, port = "quincy0", _PORT
+    restarts_target = True
+    """A client that ends does not say so."""
     up_deadline_s = 20.0
     """A server keeps the address of a client that is gone for 10 s."""
 
@@ -138,13 +140,6 @@ class Quincy(TunProgram):
             what = f"node {self.target.name} ended the last session"
             self.await_fact(lambda: _sessions(server) == 0, server, what)
         return super().start(node)
-
-    def leave(self, node: Node) -> None:
-        """The target starts anew, with no session: a client that ends does not say so."""
-        super().leave(node)
-        if node.name != self.target.name and self.processes[self.target.name]:
-            self._stop_processes(self.target)
-            self.listen(self.target)
 
     def version(self, host: Host) -> str:
         """From the directory of its build: it prints none."""

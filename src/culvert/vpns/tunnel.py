@@ -31,6 +31,8 @@ class TunnelVpn(Vpn):
     reaches_together = True
     forwards: bool = False
     """Whether the responder can carry packets from one initiator to another."""
+    restarts_target: bool = False
+    """Whether the responder has to start anew once an initiator has left."""
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
@@ -132,6 +134,13 @@ class TunnelVpn(Vpn):
     def reach(self, path: Path) -> None:
         """The initiator connects."""
         self.connect(self.source_of(path))
+
+    def leave(self, node: Node) -> None:
+        """Stop it; the responder starts anew if it has to."""
+        super().leave(node)
+        if self.restarts_target and node is not self.target and self.processes[self.target.name]:
+            self._stop_processes(self.target)
+            self.listen(self.target)
 
     @abstractmethod
     def listen(self, target: Node) -> None:

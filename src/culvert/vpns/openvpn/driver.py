@@ -50,6 +50,7 @@ class OpenVpn(OnUnderlay):
         self.choice = Choice.of(variant.name, options)
         self.variant = replace(variant, facts={**variant.facts, **self.choice.facts()})
         self.cpu_attributable = not self.choice.offloaded
+        self.restarts_target = self.choice.static_key
         self._framing = self.choice.framing
         # The server counts data channels of the kernel of all clients together.
         self.reaches_together = not self.choice.offloaded
@@ -126,14 +127,11 @@ class OpenVpn(OnUnderlay):
         """
         super().leave(node)
         server = self.target
-        if node.name == server.name:
+        if self.choice.static_key or node.name == server.name:
             return
-        if self.choice.static_key and self.processes[server.name]:
-            self._stop_processes(server)
-            self.listen(server)
         number = seats.number_of(self, self._seats, node)
         for process in self.processes[server.name][number : number + 1]:
-            if not self.choice.static_key and process.alive():
+            if process.alive():
                 self._arrival.forgotten(node, server, process, number)
 
     def crash(self, node: Node) -> None:

@@ -70,6 +70,8 @@ class SingBox(TunProgram):
     carries = Carried.PAYLOAD
     acknowledgement_bytes = 64
     """QUIC's own, with its ranges."""
+    restarts_target = True
+    """Its own connection to a source that is gone goes on."""
     device, port = "singbox0", _PORT
 
     def most_members(self) -> int | None:
@@ -121,13 +123,6 @@ class SingBox(TunProgram):
 
     def arguments(self, node: Node) -> Sequence[str]:
         return ["run", "--disable-color", "-c", str(node.directory / "sing-box/config.json")]
-
-    def leave(self, node: Node) -> None:
-        """The target starts anew: its own connection to a source that is gone goes on."""
-        super().leave(node)
-        if node.name != self.target.name and self.processes[self.target.name]:
-            self._stop_processes(self.target)
-            self.listen(self.target)
 
     @property
     def _protocol(self) -> Protocol:
