@@ -29,6 +29,8 @@ from culvert.measurements.base import Measurement
 from culvert.measurements.instruments.base import INSTRUMENT_ERROR
 from culvert.metrics import EVERY_TRIAL, MetricSpec, Weight
 from culvert.study.catalogue import installed_measurements
+from culvert.vpns import registry
+from culvert.vpns.base import Vpn
 from culvert.vpns.registry import installed_catalogue
 from tests.docs.reference import page
 
@@ -55,6 +57,12 @@ def own() -> dict[str, type[Measurement[Any]]]:
         for kind, one in installed_measurements().items()
         if one.__module__.split(".")[0] == "culvert"
     }
+
+
+def drivers() -> dict[str, type[Vpn]]:
+    """The same of VPNs."""
+    found = registry.installed().drivers
+    return {name: one for name, one in found.items() if one.__module__.split(".")[0] == "culvert"}
 
 
 def _measurements() -> str:
@@ -150,6 +158,20 @@ def _what_it_does(test: type) -> str:
     return text[0].lower() + text[1:]
 
 
+def _vpns() -> str:
+    own = [each for each in drivers().values() if each.name != "none"]
+    rows = [
+        (
+            f"`{each.name}`",
+            each.summary,
+            ", ".join(f"`{variant.name}`" for variant in each.variants),
+            f"`culvert install {each.name}`" if each.role else "nothing",
+        )
+        for each in own
+    ]
+    return _table(("VPN", "what", "variants", "to install"), rows)
+
+
 def _criteria() -> str:
     tests = {test.criterion: f"`{test.name}`: {_what_it_does(test)}" for test in TESTS}
     rows = [
@@ -191,6 +213,7 @@ _TABLES: tuple[tuple[Path, str, Callable[[], str]], ...] = (
     (ROOT / "README.md", "measurements", _measurements),
     (ROOT / "docs" / "study-file.md", "parameters", _parameters),
     (ROOT / "docs" / "metrics.md", "metrics", _metrics),
+    (ROOT / "docs" / "vpns.md", "VPNs", _vpns),
     (ROOT / "docs" / "features.md", "criteria", _criteria),
     (ROOT / "docs" / "features.md", "documented features", _documented),
 )

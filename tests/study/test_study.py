@@ -15,7 +15,9 @@ from culvert.study.study import Study
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import routed
 from culvert.topology.spec import LabSpec
+from culvert.vpns import registry
 from culvert.vpns.registry import installed_catalogue
+from tests.docs.tables import drivers
 from tests.study.dummies import CATALOGUE, HEAD, UDP, RttParameters, parse
 
 
@@ -165,6 +167,16 @@ def test_quick_is_shipped_and_is_what_it_says() -> None:
     ]
     plan = Plan.of(study)
     assert (plan.min_blocks, plan.stop, plan.budget_s) == (6, "together", 280.0)
+
+
+def test_the_landscape_has_every_vpn_that_encrypts() -> None:
+    encrypting = {
+        driver.name
+        for driver in drivers().values()
+        if any(variant.encrypts for variant in driver.variants)
+    }
+    study = Study.load("landscape", installed_catalogue())
+    assert not encrypting - {registry.parse(each).name for each in study.vpns}
 
 
 def test_every_shipped_study_is_named_after_its_file() -> None:
