@@ -1,35 +1,34 @@
 """Nebula's debug console on a node: its own SSH server, on the node's loopback address only; and
 what it reports: tunnels, and the addresses that a lighthouse knows.
 
-One session is kept open, so that a request takes a millisecond: a prompt, the request's echo, the
-reply, and the next prompt. Source: sshd/session.go and ssh.go.
+One connection is kept open for the requests' sessions, each a command: Nebula may crash when it
+opens a terminal (``createTerm`` starts to read from it before it is there). Source:
+sshd/session.go and ssh.go.
 """
 
 from __future__ import annotations
 
-import io
 import json
-import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from queue import Empty, Queue
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
-from culvert.vpns.authoring import Node, VpnError, log_tail
+from culvert.errors import DeadlineExceeded
+from culvert.vpns.authoring import Node, VpnError, accepts, log_tail
+from culvert.waiting import wait_until
 
 CLIENT = "ssh"
 PORT = 2222
 _USER = "culvert"
-_KEY, _KNOWN = "nebula/console.key", "nebula/console.known"
-_PROMPT = f"{_USER}@nebula > ".encode()
-_REPLY_DEADLINE_S = 5.0
-_CHUNK = 65536
+_NAME = "nebula-console"
+_KEY, _KNOWN, _SOCKET = "nebula/console.key", "nebula/console.known", "nebula/console"
+_DEADLINE_S = 5.0
 
 
 def configure(node: Node, port: int) -> Mapping[str, Any]:
@@ -52,8 +51,8 @@ def configure(node: Node, port: int) -> Mapping[str, Any]:
 
 
 class Console:
-    """A session, which connects when Nebula listens. Requests raise OSError while it does not, and
-    after it has ended."""
+    """A connection, opened when Nebula listens. Requests raise OSError while it does not, and after
+    it has ended."""
 
     def __init__(self, node: Node, port: int) -> None:
         options = {
@@ -61,53 +60,42 @@ class Console:
             "IdentitiesOnly": "yes",
             "UserKnownHostsFile": node.directory / _KNOWN,
             "GlobalKnownHostsFile": "none",
+            "ControlPath": node.directory / _SOCKET,
             "BatchMode": "yes",
             "LogLevel": "ERROR",
         }
         client = node.require(CLIENT, "install openssh-client")
         words = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
-        self._process = node.spawn(
-            [client, "-T", "-F", "none", *words, "-p", str(port), f"{_USER}@127.0.0.1"],
-            name="nebula-console",
-            pipes=True,
-        )
-        self._received: Queue[bytes] = Queue()
-        Thread(target=self._receive, name="nebula-console", daemon=True).start()
-        self._read_reply()
+        self._node = node
+        self._argv = [client, "-T", "-F", "none", *words, "-p", str(port), f"{_USER}@127.0.0.1"]
+        self._process = node.spawn([*self._argv, "-N", "-o", "ControlMaster=yes"], name=_NAME)
+        try:
+            wait_until(self._is_open, what="the console's connection", deadline_s=_DEADLINE_S)
+        except (OSError, DeadlineExceeded) as error:
+            self.close()
+            raise ConnectionResetError(f"{error}{log_tail(self._process)}") from error
 
     def ask(self, request: str) -> str:
         """The reply to a request such as ``print-cert``; without its last line break."""
-        self._process.stdin.write(f"{request}\n".encode())
-        self._process.stdin.flush()
-        return self._read_reply().removeprefix(request).strip()
+        try:
+            done = self._node.run([*self._argv, request], timeout_s=_DEADLINE_S, check=False)
+        except DeadlineExceeded as error:
+            raise ConnectionResetError("Nebula's console does not answer") from error
+        if done.returncode:
+            raise ConnectionResetError(f"Nebula's console ended: {done.stderr.strip()}")
+        return done.stdout.strip()
 
     def close(self) -> None:
         self._process.stop(grace_s=0)
 
-    def _receive(self) -> None:
-        """In a thread of its own: of a host's programs the output is no file to wait for."""
-        stdout = self._process.stdout
-        assert isinstance(stdout, io.BufferedReader)
-        with suppress(OSError, ValueError):  # closed meanwhile
-            while received := stdout.read1(_CHUNK):
-                self._received.put(received)
-        self._received.put(b"")
-
-    def _read_reply(self) -> str:
-        """What precedes the next prompt."""
-        end = time.monotonic() + _REPLY_DEADLINE_S
-        seen = b""
-        while not seen.endswith(_PROMPT):
-            received: bytes | None = None
-            with suppress(Empty):
-                received = self._received.get(timeout=max(0.0, end - time.monotonic()))
-            if not received:
-                code = self._process.returncode()
-                self.close()
-                ended = "does not answer" if received is None else f"ended with code {code}"
-                raise ConnectionResetError(f"Nebula's console {ended}{log_tail(self._process)}")
-            seen += received
-        return seen.removesuffix(_PROMPT).decode(errors="replace").replace("\r\n", "\n")
+    def _is_open(self) -> bool:
+        with suppress(OSError):
+            return accepts(self._node, str(self._node.directory / _SOCKET))
+        if not self._process.alive():
+            raise ConnectionResetError(
+                f"Nebula's console ended with code {self._process.returncode()}"
+            )
+        return False
 
 
 @dataclass(frozen=True)
