@@ -50,7 +50,7 @@ class Nebula(MeshVpn):
     server_capabilities = None
     direct = frozenset({"aes", "chacha"})
     poll_s = 0.0002
-    """Its log and its console answer at once."""
+    """Its log is read at once."""
     device, port = settings.DEVICE, settings.PORT
     messages = outer.MESSAGES
     up_deadline_s = 30.0
@@ -138,7 +138,7 @@ class Nebula(MeshVpn):
             self.processes[source.name][0],
             f"node {source.name} made a tunnel to {peer} with its new certificate",
             deadline_s=self.rekey_deadline_s,
-            poll_s=0.05,  # each is a request to the console
+            poll_s=0.05,  # each starts a program
         )
 
     def apply_policy(self, policy: Policy) -> None:
@@ -163,6 +163,7 @@ class Nebula(MeshVpn):
             lighthouse,
             f"the lighthouse (node {self.control.name}) had the address of node {node.name}",
             evidence=lambda: f"{process.name} of node {node.name}{log_tail(process)}",
+            poll_s=0.01,  # each starts a program
         )
 
     def sweep(self, node: Node, ended: Sequence[Process]) -> None:
