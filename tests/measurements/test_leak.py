@@ -147,6 +147,13 @@ def test_a_kill_switch_leaks_nothing_in_any_phase(word: str) -> None:
 
 @pytest.mark.lab
 @pytest.mark.vpn
+def test_a_watch_that_ends_before_the_first_answers_is_valid() -> None:
+    finding = after("strongswan/esp-aes128gcm+killswitch", "up", hold="1ms")
+    assert (finding.status, finding.reason, leaked(finding)) == (Status.OK, "", {})
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
 @pytest.mark.parametrize(
     "word", ["wireguard/go", "openvpn/aes-256-gcm", "strongswan/esp-aes128gcm"]
 )

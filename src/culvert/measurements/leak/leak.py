@@ -38,9 +38,11 @@ from culvert.vpns.abilities import full_tunnel
 from culvert.waiting import wait_until
 
 LEAD_S = 0.5
-"""Of the applications before the event; again, until each flow was answered."""
+"""Of the applications before the event, or after a watch of one that brings the tunnel up; again,
+until each flow was answered."""
 MOST_LEADS = 10
-"""On a busy or slow machine the first answer takes longer than LEAD_S."""
+"""On a busy or slow machine the first answer takes longer than LEAD_S; a SYN that was dropped is
+sent again after a second."""
 EVENT_S = 60.0
 """Upper bound of the duration of an event's commands, without the time for which it holds."""
 RECOVER_S = 3.0
@@ -118,15 +120,16 @@ def watch(session: Session, parameters: LeakParameters, action: PhaseAction) -> 
     halted = action.halted(session)
     action.cause(session)
     time.sleep(parameters.hold_s)  # part of the method
-    after = applications.end()
+    after = applications.renew()
     ended_ns = session.source.realtime_ns()
     found = parse(Leaks, leaks.stop(_ENDING_S))
+    reached = before if action.up_before else _lead(applications, MOST_LEADS)
     looked_up = [*action.resolver.checks()]
     applications.close()
     fall_silent(session)
     action.undo(session)
     _recover(session)
-    watched = Watched(found, before, after, event_ns, ended_ns, action.up_before)
+    watched = Watched(found, reached, after, event_ns, ended_ns, action.up_before)
     return Outcome(
         metrics=list(watched.metrics()),
         watched=[],
@@ -137,7 +140,7 @@ def watch(session: Session, parameters: LeakParameters, action: PhaseAction) -> 
 
 
 def _lead(applications: Applications, most: int) -> Mapping[str, FlowTally]:
-    """The messages of the last LEAD_S seconds before the event."""
+    """The messages of the last LEAD_S seconds."""
     for left in reversed(range(most)):
         time.sleep(LEAD_S)  # part of the method
         tallies = applications.renew()

@@ -25,10 +25,11 @@ def silent(tallies: Mapping[str, FlowTally]) -> list[str]:
 
 @dataclass(frozen=True)
 class Watched:
-    """What was seen; ``before`` and ``after`` the event the applications' messages by flow."""
+    """What was seen; by flow the applications' messages ``after`` the event, and those that
+    ``reached`` the public host when the tunnel was up: before the event, or after the watch."""
 
     found: Leaks
-    before: Mapping[str, FlowTally]
+    reached: Mapping[str, FlowTally]
     after: Mapping[str, FlowTally]
     event_ns: int
     ended_ns: int
@@ -121,16 +122,15 @@ class Watched:
             )
 
     def _reached(self) -> Check:
-        """Whether flows of IPv4 were answered through the tunnel before the event; if it comes up
-        only then, after."""
-        tallies = self.before if self.up_before else self.after
-        unanswered = silent(tallies)
-        answered = sum(tally.answered for tally in tallies.values())
+        """Whether flows of IPv4 were answered through the tunnel."""
+        unanswered = silent(self.reached)
+        answered = sum(tally.answered for tally in self.reached.values())
         return Check(
             "the applications reach the public host",
             not unanswered,
             f"{answered} messages were answered {'before' if self.up_before else 'after'} the "
-            "event" + (f", none of {', '.join(unanswered)}" if unanswered else ""),
+            f"{'event' if self.up_before else 'watch'}"
+            + (f", none of {', '.join(unanswered)}" if unanswered else ""),
             "the tunnel does not carry the client's traffic to the internet: try "
             "culvert up VPN --topology public",
         )
