@@ -3,7 +3,7 @@
 from bench.goal import Goal
 from bench.goals.agent import AgentStart, StaticSize
 from bench.goals.analysis_scale import AnalysisMemory, AnalysisTime
-from bench.goals.clear_packet import ClearPacketHosts, ClearPacketNetns
+from bench.goals.clear_packet import ClearPacketHosts, ClearPacketNetns, ClearPacketPods
 from bench.goals.cluster_leaks import ClusterLeaksCaught
 from bench.goals.cluster_life import ClusterUp, PodsFirstFigure
 from bench.goals.exact_loss import ExactLoss
@@ -96,6 +96,7 @@ GOALS: tuple[type[Goal], ...] = (
     ReceiverCpu,
     ClearPacketNetns,
     ClearPacketHosts,
+    ClearPacketPods,
     SearchCost,
     SearchCostGso,
     TcpGoodput,

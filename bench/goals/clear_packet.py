@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import ClassVar
 
-from tests.proof.planted import CLEAR, HEADERS, failed, send, watched
+from tests.proof.planted import CLEAR, HEADERS, failed, observed, send, watched
 
 from bench.goal import Goal, Samples
 from culvert.labs.base import Lab
@@ -29,6 +31,17 @@ PACKETS = 50_000
 """Encrypted ones in each round."""
 RATE_PPS = 10_000
 """Below what the tunnel carries: all of them reach the far end."""
+Load = Sequence[int]
+Command = list[str] | None
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Packets that were searched, those with the canary, and the failed checks."""
+
+    searched: int
+    hits: int
+    failed: Mapping[str, str]
 
 
 class _OneClearPacket(Goal):
@@ -54,10 +67,33 @@ class _OneClearPacket(Goal):
             bring_up(vpn)
             session = open_session(stack, lab, vpn, lab.path)
             for number in range(ROUNDS):
-                found, details = _round(session, random.Random(number))
+                found, details = self._round(session, random.Random(number))
                 samples.ours.append(float(found))
                 samples.details.append(details)
         return samples
+
+    def _round(self, session: Session, chance: random.Random) -> tuple[bool, dict[str, object]]:
+        """Whether exactly the planted packet was found among so many, and of what."""
+        kind = chance.choice(list(CLEAR))
+        before = chance.randrange(1, PACKETS)
+        clear = HEADERS[VPN] + CLEAR[kind](session.canary)
+        load = (before, PACKETS - before)
+        planted = self._look(session, load, send(session, clear, 1))
+        honest = self._look(session, load)
+        details: dict[str, object] = {
+            "kind": kind,
+            "before": before,
+            "searched": [planted.searched, honest.searched],
+            "failed": [planted.failed, honest.failed],
+        }
+        found = planted.hits == 1 and bool(planted.failed)
+        quiet = honest.hits == 0 and not honest.failed
+        return found and quiet and planted.searched >= PACKETS, details
+
+    def _look(self, session: Session, load: Load, command: Command = None) -> _Look:
+        """What the proof of this lab finds in it."""
+        captured = watched(session, load, command, rate_pps=RATE_PPS)
+        return _Look(captured.searched_packets, captured.canary_hits, failed(session, captured))
 
     def met(self, samples: Samples) -> bool:
         """No exception."""
@@ -92,20 +128,17 @@ class ClearPacketHosts(_OneClearPacket):
         return stack.enter_context(HostsLab(fleet, LabSpec()))
 
 
-def _round(session: Session, chance: random.Random) -> tuple[bool, dict[str, object]]:
-    """Whether exactly the planted packet was found among so many, and of what."""
-    kind = chance.choice(list(CLEAR))
-    before = chance.randrange(1, PACKETS)
-    clear = HEADERS[VPN] + CLEAR[kind](session.canary)
-    load, command = (before, PACKETS - before), send(session, clear, 1)
-    planted = watched(session, load, command, rate_pps=RATE_PPS)
-    honest = watched(session, load, rate_pps=RATE_PPS)
-    found = planted.canary_hits == 1 and bool(failed(session, planted))
-    quiet = honest.canary_hits == 0 and not failed(session, honest)
-    details: dict[str, object] = {
-        "kind": kind,
-        "before": before,
-        "searched": [planted.searched_packets, honest.searched_packets],
-        "failed": [failed(session, planted), failed(session, honest)],
-    }
-    return found and quiet and planted.searched_packets >= PACKETS, details
+class ClearPacketPods(ClearPacketNetns):
+    """Between namespaces, as on the nodes of a cluster."""
+
+    name: ClassVar[str] = "clear-packet-pods"
+    what: ClassVar[str] = "one clear packet found as between pods"
+
+    def _look(self, session: Session, load: Load, command: Command = None) -> _Look:
+        beside = observed(session, load, command, rate_pps=RATE_PPS)
+        captured = [each.captured for each in beside.seen]
+        return _Look(
+            sum(each.searched_packets for each in captured),
+            sum(each.canary_hits for each in captured),
+            {check.name: check.detail for check in beside.checks if not check.passed},
+        )

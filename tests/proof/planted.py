@@ -11,6 +11,11 @@ from pathlib import Path
 from culvert.probe.results import Captured
 from culvert.proof.canary import echo_marked
 from culvert.proof.capture import judge_capture
+from culvert.proof.cluster.observer import Observer, watching
+from culvert.proof.cluster.seen import Seen
+from culvert.run.pods.prove import LoadCaptures
+from culvert.run.pods.stage import SAMPLE_ONE_IN
+from culvert.topology.spec import Placement
 from culvert.trial.session import Session
 
 NOISE = random.Random(1)
@@ -88,18 +93,41 @@ def watched(
     *,
     rate_pps: float = RATE_PPS,
 ) -> Captured:
-    """What reaches node b while so many packets cross the tunnel one after another, and beside it
-    what the command sends: after the first of the loads, before the next."""
+    """What reaches node b meanwhile, as between namespaces and hosts."""
+    with session.watch(sample_one_in=64) as found:
+        _cross(session, load, command, rate_pps)
+    return found.nodes[session.target.name].captured
+
+
+def observed(
+    session: Session,
+    load: Sequence[int],
+    command: list[str] | None = None,
+    *,
+    rate_pps: float = RATE_PPS,
+) -> LoadCaptures:
+    """What reaches node b meanwhile, as beside a measurement between pods."""
+    seen: list[Seen] = []
+    observer = Observer(session.target.name, session.b, [session.target.underlay.device])
+    among = [node.underlay.address.ip for node in (session.source, session.target)]
+    with watching([observer], session.canary, seen, among, sample_one_in=SAMPLE_ONE_IN):
+        _cross(session, load, command, rate_pps)
+    return LoadCaptures(seen, Placement.TWO_NODES, SAMPLE_ONE_IN, marked=True)
+
+
+def _cross(
+    session: Session, load: Sequence[int], command: list[str] | None, rate_pps: float
+) -> None:
+    """So many packets cross the tunnel one after another, and beside it what the command sends:
+    after the first of the loads, before the next."""
     constant = {"port": 40_000, "payload_size": 1200, "rate_pps": rate_pps, **session.marks}
     to = session.inner(session.target)
-    with session.watch(sample_one_in=64) as found:
-        for number, packets in enumerate(load):
-            duration_s = packets / rate_pps
-            session.a.call("udp_source", duration_s + 30, to=to, duration_s=duration_s, **constant)
-            if command is not None and number == 0:
-                session.source.run(command)
-        echo_marked(session)  # when these are back, the link has carried what was sent before them
-    return found.nodes[session.target.name].captured
+    for number, packets in enumerate(load):
+        duration_s = packets / rate_pps
+        session.a.call("udp_source", duration_s + 30, to=to, duration_s=duration_s, **constant)
+        if command is not None and number == 0:
+            session.source.run(command)
+    echo_marked(session)  # when these are back, the link has carried what was sent before them
 
 
 def failed(session: Session, captured: Captured, corruption: float = 0.0) -> dict[str, str]:
