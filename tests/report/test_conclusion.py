@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+import polars as pl
+
 from culvert.report.views.conclusion import ERROR_RATE, conclusion
 
 from .conftest import page_of
@@ -32,6 +36,21 @@ def test_it_says_of_each_column_whether_its_test_decides() -> None:
             if open_still and f" {vpn}" in f" {names}":
                 assert first
     assert ERROR_RATE in str(conclusion(data)[0])
+
+
+def test_it_says_by_how_much_the_first_leads() -> None:
+    run = make_run(blocks=9, faults=False)
+    (decided, *_) = conclusion(run.data)
+    said = {line.partition(": ")[0]: line for line in decided.statements}
+    assert re.search(r"\), 4\d\s% more than strongswan", said["highest TCP goodput"])
+    assert re.search(r"\), 1\d\s% less than openvpn", said["lowest latency"])
+    assert re.search(r"\), 6\d\s% less than strongswan", said["quickest to connect"])
+    run.rows = run.rows.with_columns(
+        value=pl.when(pl.col("metric") == "goodput_bps", pl.col("vpn") == "wireguard/go")
+        .then(5 * pl.col("value"))
+        .otherwise(pl.col("value"))
+    )
+    assert re.search(r"\), 7\.\d times strongswan", str(conclusion(run.data)[0]))
 
 
 def test_few_blocks_decide_nothing() -> None:

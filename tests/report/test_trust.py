@@ -106,9 +106,28 @@ def test_a_run_that_its_rule_ended_early_says_what_that_does_to_estimates() -> N
     assert "its rule ended" not in "; ".join(limits(run.data))
 
 
-def test_with_four_blocks_the_limit_is_that_no_difference_can_be_shown() -> None:
-    assert "that takes 5 blocks" in "; ".join(limits(small(blocks=4).data))
-    assert "that takes" not in "; ".join(limits(small(blocks=5).data))
+@pytest.mark.parametrize(
+    ("blocks", "limit"),
+    [
+        (4, "only 4 blocks: a difference takes 5 and an interval takes 6"),
+        (5, "only 5 blocks: an interval takes 6"),
+        (9, "only 9 blocks: intervals are wide"),
+    ],
+)
+def test_few_blocks_limit_what_can_be_shown(blocks: int, limit: str) -> None:
+    data = small(blocks=blocks).data
+    assert limit in limits(data)
+    assert data.columns.design.fewest == 5
+
+
+def test_the_page_and_the_limits_name_the_same_number_of_trials() -> None:
+    run = small(blocks=5)
+    rule = {"until": "claims decided", "min": 5, "max": 30}
+    run.run |= {"canonical": json.dumps({"plan": {"blocks": rule}})}
+    fewest = run.data.columns.design.looks.fewest()
+    assert fewest > 6
+    assert any(f"an interval takes {fewest}" in limit for limit in limits(run.data))
+    assert f"which take {fewest} trials" in Page(page_of(run)).text
 
 
 def test_stolen_time_is_told() -> None:

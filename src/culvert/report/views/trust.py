@@ -16,7 +16,7 @@ from culvert.plan.stopping import StopReason
 from culvert.report.leaves import at, evidence, find
 from culvert.report.model import Data
 from culvert.report.run_info import moment
-from culvert.report.sentences import blocks
+from culvert.report.sentences import blocks, joined
 from culvert.report.views.delivered import decided_per_super_packet
 from culvert.report.views.surroundings import disturbance
 from culvert.report.views.underlay import slowed_down
@@ -204,14 +204,15 @@ def _frequency(data: Data) -> str:
 
 
 def _blocks(data: Data) -> str:
-    blocks = data.trials.filter(pl.col("status") == "ok")["block"].n_unique()
-    if not 0 < blocks < FEW_BLOCKS:
+    n = data.trials.filter(pl.col("status") == "ok")["block"].n_unique()
+    if not 0 < n < FEW_BLOCKS:
         return ""
-    phrase = f"only {blocks} block{'s' if blocks > 1 else ''}, so intervals are wide or absent"
     design = data.columns.design
-    if design.blocking is Blocking.RANDOM and blocks < design.fewest:
-        return f"{phrase}, and no difference can be shown: that takes {design.fewest} blocks"
-    return phrase
+    needed = {"an interval": design.looks.fewest()}
+    if design.blocking is Blocking.RANDOM:
+        needed = {"a difference": design.fewest, **needed}
+    lacking = [f"{what} takes {fewest}" for what, fewest in needed.items() if n < fewest]
+    return f"only {blocks(n)}: {joined(lacking) or 'intervals are wide'}"
 
 
 OWN_DAY = "each configuration had its own day: statistics cannot separate the two effects"
