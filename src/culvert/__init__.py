@@ -36,5 +36,8 @@ else:
             return resolve_name(_PLACES[name])
         raise AttributeError(name)
 
+    def __dir__():
+        return __all__
+
 
 __all__ = ["Comparison", "CulvertError", "Run", "__version__", "measure", "open"]

@@ -16,6 +16,7 @@ def test_the_public_names_are_listed() -> None:
     classes = ["Comparison", "CulvertError", "Run"]
     assert culvert.__all__ == [*classes, "__version__", "measure", "open"]
     assert all(getattr(culvert, name) for name in culvert.__all__)
+    assert dir(culvert) == culvert.__all__  # a notebook completes names from it
     assert public(culvert.Run) == [
         *("chart", "charts", "claims", "compare", "compare_vpns", "comparisons", "directory"),
         *("metrics", "report", "study", "summary", "trials", "vpns"),

@@ -144,6 +144,14 @@ def test_a_directory_without_a_journal(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_bundle_is_not_the_directory_of_a_run(tmp_path: Path) -> None:
+    bundle = tmp_path / "quick.tar.gz"
+    bundle.touch()
+    with pytest.raises(JournalError, match="it is not a directory") as caught:
+        Journal.open(bundle)
+    assert f"culvert verify {bundle} --extract" in caught.value.remedy
+
+
 @pytest.mark.parametrize("content", [b"", b"no", b"SQLite format 3\0", b"\0" * 8192])
 def test_a_file_that_is_no_journal_is_left_alone(tmp_path: Path, content: bytes) -> None:
     (tmp_path / FILE).write_bytes(content)

@@ -67,3 +67,5 @@ def test_commits_between_two(tmp_path: Path) -> None:
             repository.after(good, bad)
     with pytest.raises(UsageError, match="commit nothing"):
         repository.commit("nothing")
+    with pytest.raises(UsageError, match="not a git repository"):
+        Repository(tmp_path).commit("HEAD")

@@ -1,4 +1,4 @@
-"""Runs from directories and bundles; runs that are measured now."""
+"""Runs in directories; runs that are measured now."""
 
 from __future__ import annotations
 

@@ -193,6 +193,9 @@ def _read(path: Path, length: int) -> bytes:
         raise JournalError(
             str(path.parent), "it contains no journal", "give the directory of a run"
         ) from None
+    except NotADirectoryError:
+        remedy = f"unpack a bundle with: culvert verify {path.parent} --extract DIR"
+        raise JournalError(str(path.parent), "it is not a directory", remedy) from None
     except OSError as error:
         raise JournalError(
             str(path), f"it cannot be read: {error.strerror}", "check the path and its mode"

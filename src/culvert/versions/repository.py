@@ -26,15 +26,17 @@ class Repository:
         # Options end before the revision, which may begin with a dash.
         wanted = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"]
         found = self._git(wanted)
-        if found.returncode:
-            raise UsageError(
-                f"commit {revision}",
-                found.stderr.strip().splitlines()[-1]
-                if found.stderr.strip()
-                else f"it is not in the repository {self.directory}",
-                "name a branch, a tag or a commit; in a CI, fetch the whole history",
-            )
-        return found.stdout.strip()
+        if found.returncode == 0:
+            return found.stdout.strip()
+        why, *_ = found.stderr.splitlines() or [f"it is not in the repository {self.directory}"]
+        if why.startswith("fatal: "):  # of the repository; a missing commit has no message
+            remedy = "give a directory in a git repository that this user may read"
+            raise UsageError(f"--repo {self.directory}", why.removeprefix("fatal: "), remedy)
+        raise UsageError(
+            f"commit {revision}",
+            why,
+            "name a branch, a tag or a commit; in a CI, fetch the whole history",
+        )
 
     def after(self, good: str, bad: str) -> list[str]:
         """The commits after ``good`` up to ``bad``, oldest first; a merge counts as one commit.
