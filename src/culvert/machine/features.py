@@ -238,7 +238,9 @@ FEATURES: tuple[Feature, ...] = (
     _program("charon-systemd", "sudo culvert install strongswan", "strongswan"),
     _program("swanctl", "sudo culvert install strongswan", "strongswan"),
     _program("nft", install("nftables"), "topology routed"),
-    _program("iperf3", install("iperf3"), "make bench"),
+    _program("iperf3", install("iperf3"), 'instrument = "iperf3"'),
+    _program("perf", install("linux-perf"), "run --profile"),
+    _program("inferno-flamegraph", "cargo install inferno", "run --profile"),
     _steady("cpus", steadiness.cpus, "use a machine with four or more CPUs"),
     _steady("governor", steadiness.governor, "sudo cpupower frequency-set -g performance"),
     _steady(
