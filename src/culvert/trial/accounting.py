@@ -55,7 +55,9 @@ class Everybody:
         if local:
             roots[os.getpid()] = OWN
         self._task = probe.begin(
-            "accounting", pids=[{"pid": pid, "label": label} for pid, label in roots.items()]
+            "accounting",
+            pids=[{"pid": pid, "label": label} for pid, label in roots.items()],
+            by_thread=False,
         )
         self._task.ready()
 

@@ -202,6 +202,8 @@ class Watcher:
             # A tunnel that is not up yet has no interface.
             devices += [one for one in inner if node.link(one) is not None]
         threads = ["ksoftirqd/.*", *self._vpn.kernel_threads]
+        if node.role is Role.ROUTER and self._lab.shared_kernel:
+            threads = []  # the source's accounting has them
         return begin_accounting(probe, self._vpn.processes[name], devices, threads)
 
 

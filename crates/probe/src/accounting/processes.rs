@@ -1,11 +1,12 @@
 //! Processes, their threads and kernel threads at one moment.
 
-use super::processors::proc_failure;
+use super::snapshot::Scope;
 use super::threads::{Thread, Threads};
-use crate::protocol::failure::Failure;
+use crate::protocol::failure::{Failure, during};
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
-use procfs::process::{Stat, all_processes_with_root};
+use procfs::FromRead;
+use procfs::process::Stat;
 use regex_lite::Regex;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -48,10 +49,8 @@ pub struct Process {
 pub type Processes = BTreeMap<Identity, Process>;
 
 /// The watched processes with their descendants, and the kernel threads of the wanted names.
-pub fn find_processes(
-    watched: &[Watched],
-    kernel_threads: &[Regex],
-) -> Result<(Processes, Processes), Failure> {
+pub fn find_processes(scope: &Scope) -> Result<(Processes, Processes), Failure> {
+    let (watched, kernel_threads) = (&scope.watched, &scope.kernel_threads);
     let (mut processes, mut threads) = (Processes::new(), Processes::new());
     if watched.is_empty() && kernel_threads.is_empty() {
         return Ok((processes, threads));
@@ -60,7 +59,7 @@ pub fn find_processes(
     let parents = own.iter().map(|(pid, stat)| (*pid, stat.ppid)).collect();
     for (pid, stat) in &own {
         if let Some(label) = label_of(*pid, &parents, watched) {
-            let process = read_process(PROC, stat, label, process_cpu_ns(*pid));
+            let process = read_process(PROC, stat, label, process_cpu_ns(*pid), scope.by_thread);
             processes.insert(identity(stat), process);
         }
     }
@@ -73,7 +72,7 @@ pub fn find_processes(
         let wanted = |name: &Regex| name.is_match(&stat.comm);
         if stat.ppid == KTHREADD && kernel_threads.iter().any(wanted) {
             // Its id is another in this PID namespace, if it has one; and it has but one thread.
-            let process = read_process(proc, stat, &stat.comm, None);
+            let process = read_process(proc, stat, &stat.comm, None, true);
             threads.insert(identity(stat), process);
         }
     }
@@ -82,11 +81,12 @@ pub fn find_processes(
 
 /// One that ends while we look is left out.
 fn all_processes(proc: &str) -> Result<BTreeMap<i32, Stat>, Failure> {
-    Ok(all_processes_with_root(proc)
-        .map_err(proc_failure(proc))?
-        .filter_map(|process| {
-            let stat = process.ok()?.stat().ok()?;
-            Some((stat.pid, stat))
+    Ok(std::fs::read_dir(proc)
+        .map_err(during(proc))?
+        .filter_map(|entry| {
+            let directory = entry.ok()?.path();
+            let pid = directory.file_name()?.to_str()?.parse().ok()?;
+            Some((pid, Stat::from_file(directory.join("stat")).ok()?))
         })
         .collect())
 }
@@ -111,8 +111,15 @@ fn label_of<'a>(pid: i32, parents: &BTreeMap<i32, i32>, watched: &'a [Watched]) 
     None
 }
 
-fn read_process(proc: &str, stat: &Stat, label: &str, run_ns: Option<u64>) -> Process {
-    let threads = Threads::read(&Path::new(proc).join(format!("{}/task", stat.pid)));
+fn read_process(
+    proc: &str,
+    stat: &Stat,
+    label: &str,
+    run_ns: Option<u64>,
+    by_thread: bool,
+) -> Process {
+    let tasks = Path::new(proc).join(format!("{}/task", stat.pid));
+    let threads = Threads::read(&tasks, by_thread || run_ns.is_none());
     let of_threads = || threads.by_id.values().map(|thread| thread.run_ns).sum();
     Process {
         label: label.to_owned(),

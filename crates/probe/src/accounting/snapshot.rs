@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 /// What to look at.
 pub struct Scope {
     pub watched: Vec<Watched>,
+    /// Otherwise of their threads only the switches are read.
+    pub by_thread: bool,
     pub kernel_threads: Vec<Regex>,
     pub devices: Vec<String>,
 }
@@ -79,7 +81,7 @@ impl Snapshot {
     pub fn take(scope: &Scope, end: End) -> Result<Snapshot, Failure> {
         let first = (end == End::First).then(Whole::read).transpose()?;
         let own = own()?;
-        let (processes, kernel_threads) = find_processes(&scope.watched, &scope.kernel_threads)?;
+        let (processes, kernel_threads) = find_processes(scope)?;
         let devices = devices(&scope.devices)?;
         let protocols = protocols()?;
         let softnet =

@@ -22,8 +22,9 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Those in a directory such as /proc/1/task; one that ends while we look is left out.
-    pub fn read(tasks: &Path) -> Threads {
+    /// Those in a directory such as /proc/1/task; one that ends while we look is left out. `timed`:
+    /// with their processor time.
+    pub fn read(tasks: &Path, timed: bool) -> Threads {
         let mut found = Threads::default();
         for entry in std::fs::read_dir(tasks).into_iter().flatten().flatten() {
             let Some(tid) = entry
@@ -35,9 +36,9 @@ impl Threads {
             };
             let task = entry.path();
             let status = std::fs::read_to_string(task.join("status"));
-            let times = std::fs::read_to_string(task.join("schedstat"));
+            let times = timed.then(|| std::fs::read_to_string(task.join("schedstat")).ok());
             if let Ok(status) = status {
-                found.add(tid, &status, &times.unwrap_or_default());
+                found.add(tid, &status, &times.flatten().unwrap_or_default());
             }
         }
         found
@@ -104,9 +105,13 @@ mod tests {
 
     #[test]
     fn this_process_has_threads() {
-        let own = Threads::read(Path::new("/proc/self/task"));
+        let own = Threads::read(Path::new("/proc/self/task"), true);
         assert!(own.by_id.values().any(|thread| thread.run_ns > 0));
+        let untimed = Threads::read(Path::new("/proc/self/task"), false);
+        assert!(untimed.by_id.values().all(|thread| thread.run_ns == 0));
+        assert!(untimed.by_id.values().any(|thread| thread.voluntary > 0));
         assert!(own.vm_hwm_bytes > Some(0));
-        assert_eq!(Threads::read(Path::new("/proc/0/task")), Threads::default());
+        let nothing = Threads::read(Path::new("/proc/0/task"), true);
+        assert_eq!(nothing, Threads::default());
     }
 }

@@ -91,6 +91,25 @@ fn accounting_finds_processes_traffic_and_the_probe_itself() {
 }
 
 #[test]
+fn sums_of_processes_have_no_threads() {
+    let mut agent = Agent::start();
+    let me = std::process::id();
+    agent.ready(json!({
+        "id": 1, "do": "accounting", "by_thread": false,
+        "pids": [{"pid": me, "label": "test"}],
+    }));
+    let until = std::time::Instant::now() + std::time::Duration::from_millis(20);
+    while std::time::Instant::now() < until {}
+    let used = agent.stop(1);
+    let processes = used["processes"].as_array().unwrap();
+    let own = processes.iter().find(|p| p["pid"] == me).unwrap();
+    assert!(own["run_ns"].as_u64().unwrap() > 0);
+    assert!(own["involuntary"].as_u64().is_some());
+    assert_eq!(own["wait_ns"], serde_json::Value::Null);
+    assert!(own["threads"].as_array().unwrap().is_empty());
+}
+
+#[test]
 fn what_is_done_to_a_process_is_observed() {
     let mut agent = Agent::start();
     let mut child = std::process::Command::new("sleep")

@@ -73,7 +73,10 @@ def accounting(under: Under, observers: Sequence[Observer]) -> Iterator[Programs
     found = Programs()
     tasks = {
         each.node: each.probe.begin(
-            "accounting", pids=list(_EVERYTHING), kernel_threads=list(KERNEL_THREADS)
+            "accounting",
+            pids=list(_EVERYTHING),
+            by_thread=False,
+            kernel_threads=list(KERNEL_THREADS),
         )
         for each in observers
     }

@@ -134,12 +134,9 @@ class TunnelProof(PathProof):
 
     def last(self) -> list[Check]:
         session = self._session
-        checks = (
-            before(session)
-            if self._drives
-            else [still_carries(session), judge_route(session, "at the end")]
-        )
-        return [*checks, *survivors(session.vpn)]
+        if self._drives:
+            return before(session)
+        return [still_carries(session), judge_route(session, "at the end")]
 
 
 def before(session: Session) -> list[Check]:

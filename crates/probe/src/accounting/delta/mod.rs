@@ -33,6 +33,16 @@ pub struct Delta {
     pub disturbance: Disturbance,
 }
 
+impl Delta {
+    /// Of processes whose threads were not timed.
+    pub fn leave_threads_out(&mut self) {
+        for process in &mut self.processes {
+            process.threads.clear();
+            process.wait_ns = None;
+        }
+    }
+}
+
 #[derive(Debug, Serialize)]
 pub struct CpuTime {
     pub cpu: usize,

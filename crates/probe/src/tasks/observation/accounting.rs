@@ -17,6 +17,9 @@ pub struct Parameters {
     /// Processes, whose descendants are taken along.
     #[serde(default)]
     pids: Vec<Watched>,
+    /// Whether to report each of their threads, and how long they waited for a processor.
+    #[serde(default = "yes")]
+    by_thread: bool,
     /// Regular expressions for names of kernel threads.
     #[serde(default)]
     kernel_threads: Vec<String>,
@@ -51,6 +54,7 @@ pub struct Accounted {
 pub fn run(parameters: &Parameters, context: &Context) -> Result<Accounted, Failure> {
     let scope = Scope {
         watched: parameters.pids.clone(),
+        by_thread: parameters.by_thread,
         kernel_threads: compile(&parameters.kernel_threads)?,
         devices: parameters.devices.clone(),
     };
@@ -67,6 +71,9 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Accounted, Fail
     let after = Snapshot::take(&scope, End::Last)?;
     let mut delta = between(&before, &after);
     delta.probe = delta.probe.filter(|_| parameters.own);
+    if !parameters.by_thread {
+        delta.leave_threads_out();
+    }
     Ok(Accounted {
         delta,
         interference,
