@@ -32,7 +32,8 @@ def test_each_load_has_its_requirement_its_figures_and_what_would_tell(
     enough = {8: [3e8 + 1e6 * block for block in range(9)]}
     load = {"protocol": "udp", "packet_size": "max", "direction": "up"}
     frame = pl.concat([rows(enough, **load), rows(few, **load | {"protocol": "tcp"})])
-    opened = nullcontext(SimpleNamespace(rows=lambda: frame))
+    run = {"lab": "netns", "environment": {"cpu": {"model": "Xeon", "threads": 2}}}
+    opened = nullcontext(SimpleNamespace(rows=lambda: frame, run=run))
     monkeypatch.setattr("culvert.commands.actions.advise.Journal.open", lambda _: opened)
     said = say("advise", tmp_path, "--rate", "200Mbit/s", "--clients", "8")
     assert said.code == 0
@@ -43,3 +44,4 @@ def test_each_load_has_its_requirement_its_figures_and_what_would_tell(
         assert part in " ".join(first.split())
     for part in ("over TCP", "cannot tell", "To tell, measure clients = 8, in 6 blocks or more"):
         assert part in " ".join(second.split())
+    assert said.out.rstrip().endswith(f"{tmp_path}: Xeon, 2 CPUs, lab netns")

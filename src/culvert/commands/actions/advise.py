@@ -13,9 +13,11 @@ from culvert.analysis.advice import Advice, Requirement, advise
 from culvert.analysis.gateway import KIND
 from culvert.console import out, print_json
 from culvert.errors import UsageError
+from culvert.history.machine import machine_of
 from culvert.journal.journal import Journal
 from culvert.report.labels import everything
 from culvert.report.numbers import Scale, scale_for
+from culvert.report.run_info import RunInfo
 from culvert.results import Parameters
 from culvert.units import QuantityError, parse_rate_bps
 
@@ -32,18 +34,27 @@ def show_advice(runs: Sequence[Path], rate: str, clients: int, *, as_json: bool)
         raise UsageError(f"--rate {rate}", error.why, "write 1Gbit/s") from error
     required = Requirement(rate_bps, clients)
     found: list[tuple[Path, Advice]] = []
+    machines: dict[Path, str] = {}
     for directory in runs:
         with Journal.open(directory) as journal:
             rows = journal.rows()
+            machines[directory] = machine_of(RunInfo.from_journal(journal.run))
         if rows.filter(pl.col("measurement") == KIND).is_empty():
             raise UsageError(
                 str(directory), f"it has no trials of {KIND}", "run a study such as gateway"
             )
         found += [(directory, one) for one in advise(rows, required)]
     if as_json:
-        print_json([{"run": str(directory), **one.as_json()} for directory, one in found])
+        print_json(
+            [
+                {"run": str(directory), "machine": machines[directory], **one.as_json()}
+                for directory, one in found
+            ]
+        )
         return
     _show(found, required, several=len(runs) > 1)
+    for directory, machine in machines.items():
+        out.print(f"{directory}: {machine}", markup=False)
 
 
 def _show(found: Sequence[tuple[Path, Advice]], required: Requirement, *, several: bool) -> None:
