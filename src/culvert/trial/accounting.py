@@ -57,7 +57,6 @@ class Everybody:
         self._task = probe.begin(
             "accounting",
             pids=[{"pid": pid, "label": label} for pid, label in roots.items()],
-            by_thread=False,
         )
         self._task.ready()
 

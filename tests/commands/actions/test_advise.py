@@ -33,7 +33,7 @@ def test_each_load_has_its_requirement_its_figures_and_what_would_tell(
     load = {"protocol": "udp", "packet_size": "max", "direction": "up"}
     frame = pl.concat([rows(enough, **load), rows(few, **load | {"protocol": "tcp"})])
     run = {"lab": "netns", "environment": {"cpu": {"model": "Xeon", "threads": 2}}}
-    opened = nullcontext(SimpleNamespace(rows=lambda: frame, run=run))
+    opened = nullcontext(SimpleNamespace(rows=lambda: frame, run=lambda: run))
     monkeypatch.setattr("culvert.commands.actions.advise.Journal.open", lambda _: opened)
     said = say("advise", tmp_path, "--rate", "200Mbit/s", "--clients", "8")
     assert said.code == 0

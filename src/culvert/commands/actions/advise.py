@@ -38,7 +38,7 @@ def show_advice(runs: Sequence[Path], rate: str, clients: int, *, as_json: bool)
     for directory in runs:
         with Journal.open(directory) as journal:
             rows = journal.rows()
-            machines[directory] = machine_of(RunInfo.from_journal(journal.run))
+            machines[directory] = machine_of(RunInfo.from_journal(journal.run()))
         if rows.filter(pl.col("measurement") == KIND).is_empty():
             raise UsageError(
                 str(directory), f"it has no trials of {KIND}", "run a study such as gateway"
