@@ -90,6 +90,7 @@ def test_a_study_is_measured_and_the_journal_is_the_users(user: User, nothing_le
     with Journal.open(user.home / "results") as journal:
         rows = journal.rows()
         assert set(rows["status"]) == {"ok"}
+        assert "cpu_other_processes_s" in set(rows["metric"])
     assert user.culvert("report", "results").code == 0
 
 

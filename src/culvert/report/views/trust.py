@@ -165,12 +165,8 @@ def _without_root(data: Data) -> str:
     if largest is None:
         return ""
     wire = find(environment, "without_root", "real_time_priority") is False
-    less = [
-        *(["no real-time priority for a wire"] if wire else []),
-        f"receive buffers of {largest} bytes",
-        "the CPU time of other programs is not visible",
-    ]
-    return f"run without root: {', '.join(less)}"
+    less = "no real-time priority for a wire, " if wire else ""
+    return f"run without root: {less}receive buffers of {largest} bytes"
 
 
 def _guest(data: Data) -> str:
