@@ -119,7 +119,7 @@ def test_the_evidence_in_words() -> None:
         (
             judged(Verdict.UNDECIDED, ClaimEffect(2.0, 0.1, 1e200, ratio=True), 1),
             "2.00\u00d7 [0.100, over 1\u202f000] over 10 blocks, adjusted p = 0.02; "
-            "about 1 more repetition would decide",
+            "about 1 more block would decide",
         ),
     ):
         assert evidence(one, labels) == words

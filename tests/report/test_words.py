@@ -15,12 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from culvert.analysis.headline import Estimate
+from culvert.analysis.column import Paired
+from culvert.analysis.compare.contrast import Contrast
+from culvert.analysis.headline import Estimate, Winner
 from culvert.report.labels import Labels, everything, order, short_version, slug
 from culvert.report.numbers import Scale, duration, grouped, percent, scale_for
 from culvert.report.palette import COST, FAMILIES, LOSS, MODES, colours, shapes
-from culvert.report.sentences import difference, joined, share, times
+from culvert.report.sentences import difference, joined, share, standing, times
 from culvert.report.terminal import summary as terminal
+from culvert.statistics.ranks import Rank
 
 from .synthetic import NASTY, Run, make_run, nasty_run
 from .truths import VPNS
@@ -317,3 +320,22 @@ def test_foreign_text_is_never_markup() -> None:
     assert "[bold]no[/bold] [link=x]y" in text
     assert "[/]" in text
     assert NASTY
+
+
+@pytest.mark.parametrize(
+    ("se", "more", "text"),
+    [
+        (0.01, 20, "about 20 more blocks"),
+        (0.01, 1663, "a difference of at most 2.6 %"),
+        (0.01, None, "a difference of at most 2.6 %"),
+        (1.0, None, "over 200 more blocks would be needed"),
+    ],
+)
+def test_what_is_not_distinguishable_has_a_bound_that_helps(
+    se: float, more: int | None, text: str
+) -> None:
+    contrast = Contrast(0.0, se, df=5, n=6, effective=6, paired=True)
+    pair = Paired("a", "b", 6, contrast, True, 0.9, True, 0.95, more)
+    ranks = {"a": Rank(1, 2), "b": Rank(1, 2)}
+    winner = Winner("a", Estimate(1.0, None, None, 6, ""), ("b",), (), 2, ranks, {"b": pair})
+    assert standing(winner) == f"not distinguishable from b ({text})"

@@ -80,11 +80,11 @@ def _more(pair: Paired) -> str:
     """What would decide; beyond a practical number, how small the difference is."""
     if pair.more is not None and pair.more <= PRACTICAL:
         return f"about {pair.more} more block{'' if pair.more == 1 else 's'}"
-    if pair.contrast is None or not pair.logarithmic:
-        return f"over {PRACTICAL} more blocks would be needed"
-    low, high = pair.contrast.interval(pair.level)
-    most = math.expm1(max(abs(low), abs(high)))
-    return f"a difference of at most {100 * most:.2g} %"
+    if pair.contrast is not None and pair.logarithmic:
+        most = math.expm1(max(map(abs, pair.contrast.interval(pair.level))))
+        if most < 1:
+            return f"a difference of at most {100 * most:.2g} %"
+    return f"over {PRACTICAL} more blocks would be needed"
 
 
 @dataclass(frozen=True)

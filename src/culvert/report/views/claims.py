@@ -90,7 +90,8 @@ def evidence(one: Judged, labels: Labels) -> str:
     if one.why:
         parts.append(one.why)
     if one.verdict is Verdict.UNDECIDED and one.more is not None:
-        noun = "repetition" if one.more == 1 else "repetitions"
+        noun = "block" if deciding is not None and deciding.paired else "repetition"
+        noun += "" if one.more == 1 else "s"
         sure = f"about {one.more} more {noun} would decide"
         parts.append(sure if deciding is not None else f"at least {one.more} more {noun} needed")
     return "; ".join(parts)

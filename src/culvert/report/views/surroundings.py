@@ -65,7 +65,7 @@ _CAUSES: Mapping[Disturber, str] = {
     Disturber.CLOCK: "the clock was set by up to {:.3g} ns",
     Disturber.QUOTA: "a CPU quota took up to {:.0%} of the CPU time",
     Disturber.HEAT: "a CPU was throttled up to {:.0f} times",
-    Disturber.RUN: "up to {:.0f} other runs of Culvert",
+    Disturber.RUN: "other runs of Culvert, up to {:.0f} at once",
 }
 """By kind of mark: the largest value, in words."""
 
