@@ -57,6 +57,15 @@ def test_figures_and_sentences_are_those_of_the_report(sites: Sites) -> None:
     assert [one["vpn"] for one in told["series"]] == ["none", "openvpn/aes-256-gcm", GO]
 
 
+def test_one_machine_is_named_once(sites: Sites) -> None:
+    landscape = (sites.out / "index.html").read_text()
+    assert (
+        landscape.count(json.loads((sites.out / "culvert.json").read_text())["runs"][0]["machine"])
+        == 1
+    )
+    assert ">machine<" not in landscape
+
+
 def test_a_vpn_page_has_its_versions_features_and_badges(sites: Sites) -> None:
     page = (sites.out / "vpn" / "wireguard.html").read_text()
     assert all(f">{version}<" in page for version in ("1.0", "1.1", "1.2"))
