@@ -26,13 +26,11 @@ from culvert.vpns.authoring import (
     endpoint,
     underlay_address,
 )
+from culvert.vpns.parts.handshakes import of_tls
 from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.parts.server import start_together
 
 _PORT = 443
-_APPLICATION_DATA = 23
-_RECORDS = range(20, 25)
-"""Content types of TLS and DTLS (RFC 8446, appendix B.1)."""
 _DTLS_OVERHEAD = 20 + 8 + 13 + 8 + 1 + 16
 _ESTABLISHED = "Established DTLS connection"
 _SERVER = """\
@@ -107,10 +105,7 @@ class Ocserv(TunProgram):
         (source,), target = self.sources, self.target
         authority = Authority(KeyKind.SECP384R1)
         for node, usage in ((target, CertificateUsage.SERVER), (source, CertificateUsage.CLIENT)):
-            issued = authority.issue(str(underlay_address(node)), usage)
-            node.write("ocserv/certificate.pem", issued.certificate)
-            node.write("ocserv/key.pem", issued.key, secret=True)
-            node.write("ocserv/authority.pem", authority.certificate)
+            authority.equip(node, "ocserv", str(underlay_address(node)), usage)
         inner, ipv6 = self.inner(source), self.inner_ipv6(source)
         user = f"explicit-ipv4 = {inner.ip}\n"
         user += "" if ipv6 is None else f"explicit-ipv6 = {ipv6.ip}\n"
@@ -178,5 +173,4 @@ class Ocserv(TunProgram):
         """All of the control connection; of DTLS, records that are not data."""
         if self._by_udp and packet.protocol == IPPROTO_TCP:
             return True
-        kind = packet.payload[0] if packet.payload else 0
-        return kind in _RECORDS and kind != _APPLICATION_DATA
+        return of_tls(packet.payload)

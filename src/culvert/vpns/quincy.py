@@ -29,12 +29,12 @@ from culvert.vpns.authoring import (
     endpoint,
     underlay_address,
 )
+from culvert.vpns.parts.handshakes import of_quic
 from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 
 _PORT = 55555
 _OVERHEAD = 20 + 8 + 50
 """Quincy itself counts 50 bytes for QUIC, the most: the header's length varies."""
-_LONG_HEADER = 0x80
 _BEGAN, _ENDED = "Created new session", "Removed last session"
 _BOTH = """\
 [protocol]
@@ -92,6 +92,8 @@ class Quincy(TunProgram):
     program = "quincy-client"
     server_program = "quincy-server"
     device, port = "quincy0", _PORT
+    overhead = None
+    """QUIC acknowledges and probes by itself, and its header's length varies."""
     restarts_target = True
     """A client that ends does not say so."""
     up_deadline_s = 20.0
@@ -148,29 +150,22 @@ class Quincy(TunProgram):
         return numbers[0] if numbers else "unknown"
 
     def is_handshake(self, packet: OuterPacket) -> bool:
-        """Packets with QUIC's long header (RFC 9000, section 17.2)."""
-        return bool(packet.payload) and bool(packet.payload[0] & _LONG_HEADER)
-
-    def outer_length(self, inner_length: int) -> int | None:
-        """QUIC acknowledges and probes by itself, and its header's length varies."""
-        del inner_length
-        return None
+        return of_quic(packet.payload)
 
     def _certificates(self, source: Node, target: Node) -> tuple[str, str, str]:
         authority = Authority(KeyKind.SECP384R1)
         lines = []
         for node, usage in ((target, CertificateUsage.SERVER), (source, CertificateUsage.CLIENT)):
-            issued = authority.issue(str(underlay_address(node)), usage)
-            certificate = node.write("quincy/certificate.pem", issued.certificate)
-            key = node.write("quincy/key.pem", issued.key, secret=True)
-            word = "client_" if node is source else ""
+            issued = authority.equip(node, "quincy", str(underlay_address(node)), usage)
+            word, folder = "client_" if node is source else "", node.directory / "quincy"
             lines.append(
-                f'{word}certificate_file = "{certificate}"\n{word}certificate_key_file = "{key}"'
+                f'{word}certificate_file = "{folder}/certificate.pem"\n'
+                f'{word}certificate_key_file = "{folder}/key.pem"'
             )
-        trusted = source.write("quincy/authority.pem", authority.certificate)
         der = load_pem_x509_certificate(issued.certificate).public_bytes(Encoding.DER)
         fingerprint = f'authorized_certs = ["sha256:{hashlib.sha256(der).hexdigest()}"]'
-        return lines[0], f'{lines[1]}\ntrusted_certificate_paths = ["{trusted}"]', fingerprint
+        trusted = f'trusted_certificate_paths = ["{folder}/authority.pem"]'
+        return lines[0], f"{lines[1]}\n{trusted}", fingerprint
 
 
 def _sessions(server: Process) -> int:

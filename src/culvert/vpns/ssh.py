@@ -23,7 +23,6 @@ from culvert.vpns.authoring import (
     DataCipher,
     Host,
     Node,
-    OuterFlow,
     OuterPacket,
     Process,
     TunProgram,
@@ -95,7 +94,7 @@ class Ssh(TunProgram):
     }
     configures_device = False
     no_initiation = "the target has no device, and so no address to answer at, before the login"
-    device, port = "tun0", 22
+    device, port, transport, overhead = "tun0", 22, IPPROTO_TCP, None
     acknowledgement_bytes = 64
     """SSH_MSG_CHANNEL_WINDOW_ADJUST (RFC 4254, section 5.2), padded, with its tag; the slower the
     reader, the more of them."""
@@ -150,15 +149,6 @@ class Ssh(TunProgram):
         self.await_fact(lambda: self.target.link(self.device), server, made)
         self.set_up_device(self.target)
         return process
-
-    @property
-    def outer_flow(self) -> OuterFlow | None:
-        return OuterFlow(IPPROTO_TCP, frozenset({self.port}))
-
-    def outer_length(self, inner_length: int) -> int | None:
-        """A stream has no packet for each packet."""
-        del inner_length
-        return None
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         """The versions, and the key exchange that follows in clear: length 4, padding 1, type."""

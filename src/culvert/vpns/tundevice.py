@@ -50,8 +50,10 @@ class TunDevice(Vpn):
     version_arguments: ClassVar[Sequence[str]] = ("--version",)
     """Arguments with which the first program prints its version in the first line; none for a
     program of Go whose build has it."""
-    overhead: ClassVar[int] = 0
-    """Outer less inner IP packet, in bytes, if it is constant."""
+    transport: int = IPPROTO_UDP
+    """IP's number of the protocol with that port: UDP or TCP."""
+    overhead: ClassVar[int | None] = 0
+    """Outer less inner IP packet, in bytes, if it is constant; None if a stream carries them."""
     fixed_range: ClassVar[IPv4Network | None] = None
     """Of the members' addresses, if it is not the lab's network for tunnels."""
     kernel_kind: ClassVar[str] = ""
@@ -157,12 +159,12 @@ class TunDevice(Vpn):
 
     @property
     def outer_flow(self) -> OuterFlow | None:
-        """UDP with the port at one end."""
-        return OuterFlow(IPPROTO_UDP, frozenset({self.port}), messages=self.messages)
+        """The port at one end."""
+        return OuterFlow(self.transport, frozenset({self.port}), messages=self.messages)
 
     def outer_length(self, inner_length: int) -> int | None:
         """With the constant overhead."""
-        return inner_length + self.overhead
+        return None if self.overhead is None else inner_length + self.overhead
 
 
 def refuse_taken(vpn: str, node: Node, network: IPv4Network) -> None:

@@ -17,23 +17,17 @@ from culvert.topology.ip import IpVersion
 from culvert.vpns.authoring import (
     DataCipher,
     Node,
-    OuterFlow,
     OuterPacket,
     TunProgram,
     Variant,
     endpoint,
     underlay_address,
 )
+from culvert.vpns.parts.handshakes import of_quic, of_tls
 
 _PORT = 9001
 _QUIC = "quic"
-_BEGINNINGS = {
-    "tcp": frozenset(b"m"),
-    "tls": frozenset({20, 22}),
-    _QUIC: frozenset(range(0x80, 0x100)),
-}
-"""First bytes of a handshake's packets: its own begins with "meta"; records of TLS that are not
-data; QUIC's long header (RFC 9000, section 17.2)."""
+_OWN_HANDSHAKE = b"meta"
 _ADDRESS_BITS = 112
 _IPV6 = "net/ipv6/conf/default/disable_ipv6"
 
@@ -65,10 +59,11 @@ class Yggdrasil(TunProgram):
     program = "yggdrasil"
     version_arguments = ()
     ipv6_inside = True
-    device, port = "ygg0", _PORT
+    device, port, overhead = "ygg0", _PORT, None
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
+        self.transport = IPPROTO_UDP if variant.name == _QUIC else IPPROTO_TCP
         self._addresses: dict[str, IPv6Interface] = {}
 
     @property
@@ -107,18 +102,10 @@ class Yggdrasil(TunProgram):
     def arguments(self, node: Node) -> Sequence[str]:
         return ["-useconffile", str(node.directory / "yggdrasil/config")]
 
-    @property
-    def outer_flow(self) -> OuterFlow | None:
-        protocol = IPPROTO_UDP if self.variant.name == _QUIC else IPPROTO_TCP
-        return OuterFlow(protocol, frozenset({self.port}))
-
-    def outer_length(self, inner_length: int) -> int | None:
-        """A stream has no packet for each packet."""
-        del inner_length
-        return None
-
     def is_handshake(self, packet: OuterPacket) -> bool:
-        return packet.payload[:1] in {bytes([each]) for each in _BEGINNINGS[self.variant.name]}
+        if self.variant.name == "tcp":
+            return packet.payload.startswith(_OWN_HANDSHAKE)
+        return (of_quic if self.variant.name == _QUIC else of_tls)(packet.payload)
 
 
 def address_of(public_key: bytes) -> IPv6Interface:

@@ -16,6 +16,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from culvert.labs.node import Node
+
 PrivateKey = ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
 
 CLOCK_SLACK = timedelta(minutes=10)
@@ -85,6 +87,15 @@ class Authority:
                 serialization.NoEncryption(),
             ),
         )
+
+    def equip(self, node: Node, folder: str, name: str, usage: CertificateUsage) -> Credential:
+        """Issue one for a node, and write certificate.pem, key.pem and authority.pem into a folder
+        of its run directory."""
+        issued = self.issue(name, usage)
+        node.write(f"{folder}/certificate.pem", issued.certificate)
+        node.write(f"{folder}/key.pem", issued.key, secret=True)
+        node.write(f"{folder}/authority.pem", self.certificate)
+        return issued
 
     def _builder(self, name: str, key: PrivateKey, *, issuer: x509.Name) -> x509.CertificateBuilder:
         return (

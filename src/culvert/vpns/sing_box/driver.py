@@ -18,12 +18,12 @@ from culvert.vpns.authoring import (
     Carried,
     DataCipher,
     Node,
-    OuterFlow,
     OuterPacket,
     TunProgram,
     Variant,
     underlay_address,
 )
+from culvert.vpns.parts.handshakes import of_quic, of_tls
 from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.sing_box.protocols import (
     NAME,
@@ -37,9 +37,6 @@ from culvert.vpns.sing_box.protocols import (
 
 _PORT = 8443
 _DEVICE, _DIRECT = "device", "direct"
-_LONG_HEADER = 0x80
-_RECORDS_OF_HANDSHAKE = frozenset({20, 22})
-"""Change of cipher, and handshake (RFC 8446, section 5.1)."""
 
 
 def _variant(protocol: Protocol, summary: str) -> Variant:
@@ -72,7 +69,12 @@ class SingBox(TunProgram):
     """QUIC's own, with its ranges."""
     restarts_target = True
     """Its own connection to a source that is gone goes on."""
-    device, port = "singbox0", _PORT
+    device, port, overhead = "singbox0", _PORT, None
+
+    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
+        super().__init__(variant, options)
+        self._protocol = Protocol(variant.name)
+        self.transport = IPPROTO_UDP if self._protocol.over_quic else IPPROTO_TCP
 
     def most_members(self) -> int | None:
         return 2
@@ -82,10 +84,7 @@ class SingBox(TunProgram):
         (source,), target = self.sources, self.target
         authority, known = Authority(KeyKind.SECP384R1), new_credentials()
         for node, peer in ((source, target), (target, source)):
-            issued = authority.issue(NAME, CertificateUsage.SERVER)
-            node.write("sing-box/certificate.pem", issued.certificate)
-            node.write("sing-box/key.pem", issued.key, secret=True)
-            node.write("sing-box/authority.pem", authority.certificate)
+            authority.equip(node, "sing-box", NAME, CertificateUsage.SERVER)
             ends = Ends(
                 listen=str(underlay_address(node)),
                 server=str(underlay_address(peer)),
@@ -124,23 +123,5 @@ class SingBox(TunProgram):
     def arguments(self, node: Node) -> Sequence[str]:
         return ["run", "--disable-color", "-c", str(node.directory / "sing-box/config.json")]
 
-    @property
-    def _protocol(self) -> Protocol:
-        return Protocol(self.variant.name)
-
-    @property
-    def outer_flow(self) -> OuterFlow | None:
-        carrier = IPPROTO_UDP if self._protocol.over_quic else IPPROTO_TCP
-        return OuterFlow(carrier, frozenset({self.port}))
-
-    def outer_length(self, inner_length: int) -> int | None:
-        """A proxy has no packet for each packet."""
-        del inner_length
-        return None
-
     def is_handshake(self, packet: OuterPacket) -> bool:
-        """QUIC's long header (RFC 9000, section 17.2), or records of TLS without data."""
-        first = packet.payload[0] if packet.payload else 0
-        if self._protocol.over_quic:
-            return bool(first & _LONG_HEADER)
-        return first in _RECORDS_OF_HANDSHAKE
+        return (of_quic if self._protocol.over_quic else of_tls)(packet.payload)
