@@ -118,7 +118,7 @@ def test_super_packets_are_bounded_only() -> None:
 def judge_stream(
     flow: Flow,
     link: LinkCount,
-    acknowledgement_bytes: int = 0,
+    own_bytes: int = 0,
     carries: Carried = Carried.PACKETS,
 ) -> bool:
     return reconcile(
@@ -130,7 +130,7 @@ def judge_stream(
         inner_mtu=1500,
         ethernet_mtu=ETHERNET_MTU,
         super_packets=False,
-        acknowledgement_bytes=acknowledgement_bytes,
+        own_bytes=own_bytes,
         carries=carries,
     ).passed
 

@@ -9,6 +9,7 @@ from culvert.labs.netns.lab import NetnsLab
 from culvert.measurements.base import Measurement
 from culvert.measurements.rtt.rtt import Rtt
 from culvert.measurements.tcp.tcp import Tcp
+from culvert.measurements.tcp.transactions import TcpCrr
 from culvert.measurements.tunnel.initiation import Initiation
 from culvert.measurements.udp.udp import Udp
 from culvert.metrics import EVERY_TRIAL
@@ -34,6 +35,7 @@ SHORT: dict[str, tuple[type[Measurement[Any]], dict[str, Any]]] = {
     # For a guest on a busy machine, whose sender is often late.
     "rtt_slow": (Rtt, {"rate": "100/s", "probes": 60}),
     "icmp": (Rtt, {"rate": "200/s", "probes": 60, "protocol": "icmp"}),
+    "tcp_crr": (TcpCrr, {"duration": "1s"}),
     "initiation": (Initiation, {"cycles": 2}),
 }
 

@@ -7,7 +7,12 @@ from culvert.trial.traffic import Flow, InnerTraffic, add_flows, add_traffic, ec
 
 sizes = st.integers(64, 1500)
 flows = st.builds(
-    lambda packets, size: Flow(packets, packets * size, size), st.integers(0, 10**6), sizes
+    lambda packets, size, connections: Flow(
+        packets, packets * size, size, connections=connections if packets else 0
+    ),
+    st.integers(0, 10**6),
+    sizes,
+    st.integers(0, 1000),
 )
 traffics = st.builds(InnerTraffic, flows, flows, flows, flows)
 
@@ -17,6 +22,7 @@ def test_nothing_is_lost_in_a_sum(parts: list[Flow]) -> None:
     whole = add_flows(*parts)
     assert whole.packets == sum(part.packets for part in parts)
     assert whole.ip_bytes == sum(part.ip_bytes for part in parts)
+    assert whole.connections == sum(part.connections for part in parts)
     if whole.length is not None:
         assert whole.ip_bytes == whole.packets * whole.length
 

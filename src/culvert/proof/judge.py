@@ -134,7 +134,8 @@ def _of_direction(
         super_packets=link.offloads and handed is None,
         duplication=max(link.impairment.a_to_b.duplicate, link.impairment.b_to_a.duplicate),
         to_control=to_control(session, watched),
-        acknowledgement_bytes=vpn.acknowledgement_bytes * answered.packets,
+        own_bytes=vpn.acknowledgement_bytes * answered.packets
+        + vpn.connection_bytes * flows[0].connections,
         carries=vpn.carries,
         version=session.lab.spec.underlay,
     )

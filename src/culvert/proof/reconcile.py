@@ -111,7 +111,7 @@ def reconcile(
     super_packets: bool,
     duplication: float = 0.0,
     to_control: LinkCount = NONE,
-    acknowledgement_bytes: int = 0,
+    own_bytes: int = 0,
     carries: Carried = Carried.PACKETS,
     version: IpVersion = IpVersion.V4,
 ) -> Check:
@@ -120,9 +120,9 @@ def reconcile(
     ``super_packets``: the link carries GSO packets, whose repeated headers are not counted; then
     the outer bytes may be as low as the inner ones. ``duplication`` is the requested share of
     duplicates: the far end counts, or answers, as many packets more. ``to_control``: what the VPN's
-    control servers received, which the sender may have sent beside its packets;
-    ``acknowledgement_bytes``: how much of a stream may acknowledge the packets of the other
-    direction. ``carries``: without the headers of the packets the tunnel may carry as much less.
+    control servers received, which the sender may have sent beside its packets; ``own_bytes``: how
+    much the tunnel may send for itself, such as acknowledgements in a stream, or handshakes of a
+    proxy. ``carries``: without the headers of the packets the tunnel may carry as much less.
     ``version`` is that of the packets on the link.
     """
     least, most = float(link.ip_bytes), float(link.ip_bytes + link.unsure_bytes)
@@ -139,8 +139,9 @@ def reconcile(
         _, high = cost_bounds(sent, known, inner_mtu, ethernet_mtu, version)
         low = received.ip_bytes * 0.9 if super_packets else low
         rule = "super-packets: bounds only" if super_packets else "exact overhead per packet"
+    high += own_bytes
     low_bound, high_bound = _tolerated(low, high, sent.packets, duplication)
-    high_bound += to_control.ip_bytes + acknowledgement_bytes
+    high_bound += to_control.ip_bytes
     inner = f"{received.packets} to {sent.packets} inner packets"
     return Check(
         name=f"bytes reconcile {direction}",

@@ -11,13 +11,15 @@ class Flow:
 
     ``ip_bytes`` counts whole IP packets with headers. ``length`` is set if every packet has the
     same length in bytes. ``option_bytes`` is an upper bound of uncounted TCP options, which are
-    not in ``ip_bytes``.
+    not in ``ip_bytes``. ``connections`` counts those of TCP that were made for its packets, where
+    that is known.
     """
 
     packets: int
     ip_bytes: int
     length: int | None = None
     option_bytes: int = 0
+    connections: int = 0
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ def add_flows(*flows: Flow) -> Flow:
         ip_bytes=sum(flow.ip_bytes for flow in counted),
         length=lengths.pop() if len(lengths) == 1 else None,
         option_bytes=sum(flow.option_bytes for flow in counted),
+        connections=sum(flow.connections for flow in counted),
     )
 
 

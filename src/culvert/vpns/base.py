@@ -87,6 +87,9 @@ class Vpn(ABC):
     acknowledgement_bytes: ClassVar[int] = 0
     """What an end of a stream sends back at most for each packet that it receives, beside TCP's own
     acknowledgements; such as SSH's window adjustments."""
+    connection_bytes: int = 0
+    """What each end sends at most to make a connection of its own for each one inside, as a proxy
+    over TLS does: its handshake."""
 
     rekey_deadline_s: ClassVar[float] = 10.0
     """Longest duration of rekey(): with some VPNs it waits until they renew their keys

@@ -65,7 +65,8 @@ def exchange_traffic(near: TcpInfo, far: TcpInfo, connections: int) -> InnerTraf
 def _streamed_by(end: TcpInfo, connections: int) -> Flow:
     segments = end.segs_out + UNCOUNTED * connections
     options = SYN_OPTIONS * connections + SACK_BLOCKS * segments
-    return Flow(segments, end.bytes_sent + segments * TCP_HEADERS, option_bytes=options)
+    inner_bytes = end.bytes_sent + segments * TCP_HEADERS
+    return Flow(segments, inner_bytes, option_bytes=options, connections=connections)
 
 
 def _arrived(end: TcpInfo, mss: int) -> Flow:
@@ -76,4 +77,5 @@ def _arrived(end: TcpInfo, mss: int) -> Flow:
 def _sent_by(end: TcpInfo, connections: int) -> Flow:
     segments = end.segs_out + UNCOUNTED * connections
     options = SYN_OPTIONS * connections + SACK_BLOCKS * end.total_retrans
-    return Flow(segments, end.bytes_sent + segments * TCP_HEADERS, option_bytes=options)
+    inner_bytes = end.bytes_sent + segments * TCP_HEADERS
+    return Flow(segments, inner_bytes, option_bytes=options, connections=connections)
