@@ -11,7 +11,7 @@ from tests.vpns.tunnels import skip_reason
 pytestmark = [pytest.mark.lab, pytest.mark.vpn]
 
 
-@pytest.mark.parametrize("word", ["sing-box/vless", "sing-box/hysteria2"])
+@pytest.mark.parametrize("word", ["sing-box/vless", "sing-box/shadowtls", "sing-box/hysteria2"])
 def test_a_connection_for_each_request_is_proved(word: str) -> None:
     if why_not := skip_reason(word):
         pytest.skip(why_not)

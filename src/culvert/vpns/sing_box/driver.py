@@ -41,10 +41,10 @@ _TLS_HANDSHAKE = 2500
 _DEVICE, _DIRECT = "device", "direct"
 
 
-def _variant(protocol: Protocol, summary: str) -> Variant:
+def _variant(protocol: Protocol, summary: str, keys: str = "TLS 1.3") -> Variant:
     facts = {
         "cipher": "AES-128-GCM",
-        "key exchange": "TLS 1.3",
+        "key exchange": keys,
         "transport": f"{'QUIC, UDP' if protocol.over_quic else 'TLS, TCP'} {_PORT}",
         "inside": "payload of TCP and UDP, no pings",
     }
@@ -61,6 +61,11 @@ class SingBox(TunProgram):
         _variant(Protocol.HYSTERIA2, "Hysteria 2, with BBR"),
         _variant(Protocol.TUIC, "TUIC 5, with CUBIC"),
         _variant(Protocol.VLESS, "VLESS, a TLS connection for each one inside"),
+        _variant(
+            Protocol.SHADOWTLS,
+            "ShadowTLS 3, Shadowsocks behind a handshake of TLS for each one inside",
+            keys="none: from a password, the same for all connections; TLS is a cover",
+        ),
     )
     role = program = "sing-box"
     version_arguments = ()

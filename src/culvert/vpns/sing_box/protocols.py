@@ -22,6 +22,7 @@ class Protocol(StrEnum):
     HYSTERIA2 = "hysteria2"
     TUIC = "tuic"
     VLESS = "vless"
+    SHADOWTLS = "shadowtls"
 
     @property
     def over_quic(self) -> bool:
@@ -33,6 +34,7 @@ _USER = {
     Protocol.HYSTERIA2: ("password",),
     Protocol.TUIC: ("uuid", "password"),
     Protocol.VLESS: ("uuid",),
+    Protocol.SHADOWTLS: ("password",),
 }
 
 
@@ -53,7 +55,8 @@ class Ends:
     known: Mapping[str, str]
 
     def inbounds(self, protocol: Protocol) -> Sequence[Json]:
-        """What accepts the peer's connections."""
+        """What accepts the peer's connections. ShadowTLS shows the handshake of a TLS server,
+        here of one on the node that serves nobody, and carries Shadowsocks."""
         here = {"listen": self.listen, "listen_port": self.port}
         tls = {
             "enabled": True,
@@ -61,6 +64,15 @@ class Ends:
             "key_path": f"{self.files}/key.pem",
         }
         users = [self._user(protocol)]
+        if protocol is Protocol.SHADOWTLS:
+            cover = {"server": "127.0.0.1", "server_port": self.port}
+            own = {**here, "version": 3, "users": users, "handshake": cover, "detour": SERVER}
+            at = {"listen": cover["server"], "listen_port": self.port}
+            return [
+                {"type": protocol, "tag": protocol, **own},
+                {"type": "shadowsocks", "tag": SERVER, **self._shadowsocks()},
+                {"type": "http", "tag": "cover", **at, "tls": tls},
+            ]
         return [{"type": protocol, "tag": SERVER, **here, "users": users, "tls": tls}]
 
     def outbounds(self, protocol: Protocol) -> Sequence[Json]:
@@ -68,7 +80,19 @@ class Ends:
         there = {"server": self.server, "server_port": self.port}
         authority = f"{self.files}/authority.pem"
         tls = {"enabled": True, "server_name": NAME, "certificate_path": authority}
-        return [{"type": protocol, "tag": PEER, **there, **self._user(protocol), "tls": tls}]
+        own = {**there, **self._user(protocol), "tls": tls}
+        if protocol is Protocol.SHADOWTLS:
+            inside = {"detour": protocol, "udp_over_tcp": True, **self._shadowsocks()}
+            return [
+                {"type": "shadowsocks", "tag": PEER, **there, **inside},
+                {"type": protocol, "tag": protocol, **own, "version": 3},
+            ]
+        return [{"type": protocol, "tag": PEER, **own}]
+
+    def _shadowsocks(self) -> Json:
+        """Not that of 2022: sing-shadowsocks2 0.2.1 refuses an answer that comes before the write
+        of its request has returned."""
+        return {"method": "aes-128-gcm", "password": self.known["password"]}
 
     def _user(self, protocol: Protocol) -> Json:
         return {name: self.known[name] for name in _USER[protocol]}
