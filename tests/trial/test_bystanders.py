@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -45,3 +46,15 @@ def test_without_a_namespace_nothing_is_outside(
 ) -> None:
     monkeypatch.setattr(bystanders, "init_outside", lambda: None)
     assert bystanders.used_s() is None
+    assert bystanders.Bystanders().cpus() is None
+
+
+def test_they_use_at_most_all_cpus_and_never_less_than_none(proc: Path) -> None:
+    """One that ended while /proc was read is in one of both sums."""
+    seen = bystanders.Bystanders()
+    assert seen.cpus() == 0
+    write(proc, 41, 40, (10**9, 0, 0, 0), "compiler")
+    assert seen.cpus() == os.cpu_count()
+    write(proc, 41, 40, (0, 0, 0, 0), "compiler")
+    write(proc, 40, 1, (0, 0, 0, 0), "shell")
+    assert seen.cpus() == 0

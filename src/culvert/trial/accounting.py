@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from culvert.labs.process import Process
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Accounted, parse
-from culvert.trial import bystanders
+from culvert.trial.bystanders import Bystanders
 
 OTHERS = "other"
 """The label of processes that are neither Culvert's nor the kernel's."""
@@ -60,17 +60,15 @@ class Everybody:
             pids=[{"pid": pid, "label": label} for pid, label in roots.items()],
         )
         self._task.ready()
-        self._outside_s = bystanders.used_s() if local else None
+        self._outside = Bystanders() if local else None
 
     def end(self) -> Accounted:
         """All of them."""
         return parse(Accounted, self._task.stop())
 
-    def outside_s(self) -> float | None:
-        """CPU seconds since of processes outside of our PID namespace; None if it is not ours."""
-        if self._outside_s is None:
-            return None
-        return max((bystanders.used_s() or 0.0) - self._outside_s, 0.0)
+    def outside_cpus(self) -> float | None:
+        """CPUs that processes outside of our PID namespace used; None if it is not ours."""
+        return None if self._outside is None else self._outside.cpus()
 
 
 def sees_the_machine(everybody: Accounted) -> bool:

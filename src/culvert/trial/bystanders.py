@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -20,6 +21,25 @@ class _Process:
     parent: int
     used_s: float
     """With that of children that have ended and were waited for."""
+
+
+class Bystanders:
+    """All processes outside of our PID namespace, from the creation of this object on."""
+
+    def __init__(self) -> None:
+        self._begun_s, self._before_s = time.monotonic(), used_s()
+
+    def cpus(self) -> float | None:
+        """CPUs that they have used since, on average; None without a PID namespace of our own.
+
+        A process that ends while /proc is read counts twice or not at all, with all that it had
+        used before: hence the bounds.
+        """
+        now_s = used_s()
+        if now_s is None or self._before_s is None:
+            return None
+        elapsed_s = time.monotonic() - self._begun_s
+        return min(max((now_s - self._before_s) / elapsed_s, 0.0), os.cpu_count() or 1)
 
 
 def used_s() -> float | None:

@@ -155,8 +155,10 @@ class Watcher:
         first = next(iter(self._ends))
         for name, all_of_them in everybody.items():
             found = all_of_them.end()
-            changes: dict[str, object] = {"foreign_s": all_of_them.outside_s()}
-            if sees_the_machine(found):
+            changes: dict[str, object] = {}
+            if (cpus := all_of_them.outside_cpus()) is not None:
+                changes["foreign_s"] = cpus * accounted[name].seconds
+            elif sees_the_machine(found):
                 own = all_pids if self._lab.shared_kernel else vpn[name]
                 changes["foreign_s"] = self._foreign_s(found, own, accounted[name])
             if name == first:
