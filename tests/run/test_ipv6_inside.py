@@ -29,6 +29,7 @@ OTHERS = (
     "quincy/tls",
     "sing-box/hysteria2",
     "sing-box/vless",
+    "sing-box/shadowtls",
     "ssh/aes128-gcm",
     "ocserv/dtls",
     "wireguard/boringtun",

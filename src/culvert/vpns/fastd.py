@@ -56,7 +56,7 @@ class Fastd(TunProgram):
         _variant("aes128-umac", "AES-128 in counter mode", "aes128-ctr+umac", DataCipher.AES),
         _variant("salsa20-poly1305", "as NaCl's box", "salsa20+poly1305", DataCipher.OTHER),
     )
-    ipv6_inside = True
+    one_source = ipv6_inside = True
     role = "fastd"
     program = "fastd"
     configures_device = False
@@ -66,9 +66,6 @@ class Fastd(TunProgram):
     overhead = 20 + 8 + _HEADER
     up_deadline_s = 40.0
     """After a crash the other end answers again after 15 s, and a handshake is sent every 20 s."""
-
-    def most_members(self) -> int | None:
-        return 2
 
     def configure(self) -> None:
         """A key pair for each node; only the source knows where the other is."""

@@ -27,6 +27,7 @@ class KernelDevice(TunDevice, TunnelVpn):
 
     feature: ClassVar[str]
     """Doctor's name for the kernel's part."""
+    one_source = True
     memory_bytes = 0
 
     @abstractmethod
@@ -38,10 +39,6 @@ class KernelDevice(TunDevice, TunnelVpn):
 
     def version(self, host: Host) -> str:
         return f"Linux {host.kernel_release}"
-
-    def most_members(self) -> int | None:
-        """A device has one peer."""
-        return 2
 
     def configure(self) -> None:
         """There are no secrets and no files."""

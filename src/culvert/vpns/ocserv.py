@@ -78,7 +78,7 @@ class Ocserv(TunProgram):
         _variant("dtls", "data by DTLS 1.2", f"UDP {_PORT}; control by TCP {_PORT}"),
         _variant("tls", "data in the TLS connection", f"TCP {_PORT}"),
     )
-    ipv6_inside = True
+    one_source = ipv6_inside = True
     role = "ocserv"
     program = "openconnect"
     server_program = "ocserv"
@@ -86,9 +86,6 @@ class Ocserv(TunProgram):
     capabilities = TUNNEL | {Capability.SYS_ADMIN, Capability.SETUID, Capability.SETGID}
     no_initiation = "the target has no device, and so no address to answer at, before the login"
     device, port = "vpns0", _PORT
-
-    def most_members(self) -> int | None:
-        return 2
 
     def inner(self, node: Node) -> IPv4Interface:
         """The server has the network's first address."""

@@ -88,7 +88,8 @@ class Quincy(TunProgram):
         _variant("tls-hybrid", "TLS 1.3, X25519 with ML-KEM-768", "post-quantum, its default"),
         _variant("noise", "Noise IK, X25519", "with keys, without TLS"),
     )
-    role, ipv6_inside = "quincy", True
+    role = "quincy"
+    one_source = ipv6_inside = True
     program = "quincy-client"
     server_program = "quincy-server"
     device, port = "quincy0", _PORT
@@ -98,9 +99,6 @@ class Quincy(TunProgram):
     """A client that ends does not say so."""
     up_deadline_s = 20.0
     """A server keeps the address of a client that is gone for 10 s."""
-
-    def most_members(self) -> int | None:
-        return 2
 
     def configure(self) -> None:
         """Certificates of one authority, or a key pair for each end."""

@@ -81,7 +81,7 @@ class Ssh(TunProgram):
         _variant("chacha20-poly1305", "chacha20-poly1305@openssh.com", DataCipher.CHACHA20),
         _variant("aes128-gcm", "aes128-gcm@openssh.com", DataCipher.AES),
     )
-    ipv6_inside = True
+    one_source = ipv6_inside = True
     role = "ssh"
     program = "ssh"
     server_program = _SERVER
@@ -101,9 +101,6 @@ class Ssh(TunProgram):
 
     def version(self, host: Host) -> str:
         return package_version(host, _PACKAGE) or super().version(host)
-
-    def most_members(self) -> int | None:
-        return 2
 
     def configure(self) -> None:
         """A key for the server and one for the user, each known to the other end."""

@@ -31,6 +31,8 @@ class TunnelVpn(Vpn):
     reaches_together = True
     forwards: bool = False
     """Whether the responder can carry packets from one initiator to another."""
+    one_source: bool = False
+    """Whether it connects two nodes only."""
     restarts_target: bool = False
     """Whether the responder has to start anew once an initiator has left."""
 
@@ -64,6 +66,10 @@ class TunnelVpn(Vpn):
     def peers(self, node: Node) -> tuple[Node, ...]:
         """The nodes at the other ends of a node's tunnels."""
         return self.sources if node.name == self.target.name else (self.target,)
+
+    def most_members(self) -> int | None:
+        """Two, or any number."""
+        return 2 if self.one_source else None
 
     def source_of(self, path: Path) -> Node:
         """The initiator of a path."""

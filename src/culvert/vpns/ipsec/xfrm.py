@@ -48,6 +48,7 @@ class Xfrm(TunnelVpn):
     name = "xfrm"
     summary = "IPsec by the kernel, with manual keys"
     variants = tuple(ipsec.variant(name, FACTS) for name in TRANSFORMS)
+    one_source = True
     cpu_attributable = False
     no_initiation = NO_INITIATION
     options: ClassVar[Mapping[str, str]] = {
@@ -79,10 +80,6 @@ class Xfrm(TunnelVpn):
     def version(self, host: Host) -> str:
         """The kernel's version, and its cipher drivers."""
         return self.carriage.kernel_version(host)
-
-    def most_members(self) -> int | None:
-        """Keys are set for one pair."""
-        return 2
 
     # -- the life of a tunnel ----------------------------------------------------------------------
 

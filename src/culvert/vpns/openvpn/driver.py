@@ -50,7 +50,7 @@ class OpenVpn(OnUnderlay):
         self.choice = Choice.of(variant.name, options)
         self.variant = replace(variant, facts={**variant.facts, **self.choice.facts()})
         self.cpu_attributable = not self.choice.offloaded
-        self.restarts_target = self.choice.static_key
+        self.one_source = self.restarts_target = self.choice.static_key
         self._framing = self.choice.framing
         # The server counts data channels of the kernel of all clients together.
         self.reaches_together = not self.choice.offloaded
@@ -62,9 +62,6 @@ class OpenVpn(OnUnderlay):
     def version(self, host: Host) -> str:
         program = openvpn_program.version(host, self._program(host))
         return f"{program}, Linux {host.kernel_release}" if self.choice.offloaded else program
-
-    def most_members(self) -> int | None:
-        return 2 if self.choice.static_key else None
 
     def _program(self, host: Host) -> str:
         return openvpn_program.require(self.id, host, self.choice)

@@ -70,7 +70,7 @@ class SingBox(TunProgram):
     role = program = "sing-box"
     version_arguments = ()
     capabilities = frozenset({Capability.NET_ADMIN})
-    ipv6_inside = True
+    one_source = ipv6_inside = True
     carries = Carried.PAYLOAD
     acknowledgement_bytes = 64
     """QUIC's own, with its ranges."""
@@ -84,9 +84,6 @@ class SingBox(TunProgram):
         over_quic = self._protocol.over_quic
         self.transport = IPPROTO_UDP if over_quic else IPPROTO_TCP
         self.connection_bytes = 0 if over_quic else _TLS_HANDSHAKE
-
-    def most_members(self) -> int | None:
-        return 2
 
     def configure(self) -> None:
         """Certificates of one authority, and the same credentials at both ends."""
