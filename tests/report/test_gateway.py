@@ -151,3 +151,14 @@ def test_two_numbers_of_cores_are_drawn_without_a_law_and_one_is_not() -> None:
     assert "from four numbers of cores" in figure.caption
     assert len(figure.panels[0]["layer"]) == 3
     assert not any(core_figures(1, {"one": 1}))
+
+
+def test_loads_are_named_by_what_distinguishes_them() -> None:
+    both = [(kind, {**given, "protocol": name}) for kind, given in LOADS for name in ("udp", "tcp")]
+    run = make_run(blocks=2, measurements=tuple(both), faults=False)
+    found = gateway_figures(replace(run, rows=_rows(run)).data, "clean")
+    names = [figure.title.partition(":")[0] for figure in found]
+    assert names == [
+        "Many clients of one gateway, over TCP",
+        "Many clients of one gateway, over UDP",
+    ]

@@ -56,7 +56,7 @@ def parameter_labels(measurement: str) -> Mapping[str, Label]:
     fields = model.model_fields.items() if model is not None else ()
     named = {one.alias or name: one.metadata for name, one in fields}
     return {
-        name: next((each for each in metadata if isinstance(each, Label)), undeclared(name))
+        name: next((one for one in metadata[::-1] if isinstance(one, Label)), undeclared(name))
         for name, metadata in named.items()
     }
 

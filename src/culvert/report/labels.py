@@ -36,7 +36,7 @@ class Labels:
         """``64 byte packets``, ``streams 4``; empty if the measurement has one cell."""
         values = Parameters(parameters).values
         shown = (
-            label_of(measurement, key).of(values[key])
+            label_of(measurement, key).among(values, key)
             for key in self._differing.get(measurement, ())
             if key in values
         )
@@ -59,7 +59,8 @@ def everything(measurement: str, parameters: str) -> str:
     values = Parameters(parameters).values
     declared = parameter_labels(measurement)
     names = [*(name for name in declared if name in values), *sorted(values.keys() - declared)]
-    return ", ".join(filter(None, (label_of(measurement, name).of(values[name]) for name in names)))
+    texts = (label_of(measurement, name).among(values, name) for name in names)
+    return ", ".join(filter(None, texts))
 
 
 def order(parameters: str) -> tuple[float, str]:

@@ -64,6 +64,14 @@ class Label:
     unit: str = ""
     always: bool = False
     """Shown also where all cells of a study have one value."""
+    where: tuple[str, str] | None = None
+    """Another parameter and its value: with others this one has no effect and is not shown."""
+
+    def among(self, values: Mapping[str, Any], name: str) -> str:
+        """The text of the parameter ``name`` among a cell's ``values``; empty if it is hidden."""
+        if self.where is not None and values.get(self.where[0]) != self.where[1]:
+            return ""
+        return self.of(values[name])
 
     def of(self, value: object) -> str:
         if not isinstance(value, list | dict) and value in self.words:

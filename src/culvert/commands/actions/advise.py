@@ -23,7 +23,6 @@ from culvert.units import QuantityError, parse_rate_bps
 
 SHOWN = {"direction", "to", "protocol", "packet_size", "rate", "active"}
 """Parameters that distinguish loads for a reader."""
-OF_UDP = {"packet_size", "rate"}
 
 
 def show_advice(runs: Sequence[Path], rate: str, clients: int, *, as_json: bool) -> None:
@@ -96,6 +95,4 @@ def _basis(one: Advice) -> str:
 
 def _in_words(load: str) -> str:
     values = {name: value for name, value in json.loads(load).items() if name in SHOWN}
-    if values.get("protocol") == "tcp":  # it has neither
-        values = {name: value for name, value in values.items() if name not in OF_UDP}
     return everything(KIND, Parameters.of(values))

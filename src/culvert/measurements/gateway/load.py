@@ -13,6 +13,7 @@ is the generators' ceiling; a figure that they limit is invalid.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated, ClassVar, Self
 
@@ -60,6 +61,7 @@ from culvert.trial.session import Session
 from culvert.trial.traffic import echo_traffic
 from culvert.units import DurationS, Fraction, PerSecond
 
+UDP, TCP = ("protocol", "udp"), ("protocol", "tcp")
 PROBE_BYTES = 84
 TIMEOUT_MS = 1000
 
@@ -106,9 +108,9 @@ class GatewayLoadParameters(BaseParameters):
         Transport.UDP
     )
     """Protocol of the load."""
-    packet_size: Annotated[Sizes, SIZES] = MAX
+    packet_size: Annotated[Sizes, replace(SIZES, where=UDP)] = MAX
     """Bytes of the inner IP packet of UDP, as for `udp`: a size, ``max``, ``imix`` or a pattern."""
-    rate: Annotated[AskedRate | None, RATE] = None
+    rate: Annotated[AskedRate | None, replace(RATE, where=UDP)] = None
     """Of each client, packets or bits of payload of UDP per second; without it, as fast as
     possible."""
     on_s: Annotated[
@@ -122,11 +124,11 @@ class GatewayLoadParameters(BaseParameters):
     """Mean of the times in which it does not."""
     duration_s: Duration = Field(5.0, alias="duration")
     """Measured time."""
-    warmup_s: Annotated[DurationS, Label("after {} of warm-up", unit="s")] = Field(
+    warmup_s: Annotated[DurationS, Label("after {} of warm-up", unit="s", where=TCP)] = Field(
         0.5, alias="warmup"
     )
     """Time before it, of TCP."""
-    congestion_control: Congestion = "cubic"
+    congestion_control: Annotated[Congestion, Label("congestion control {}", where=TCP)] = "cubic"
     """Congestion control of TCP, by the kernel's name."""
     threads: Annotated[int, Field(ge=1, le=64), Label("{} threads", {1: ""})] = 1
     """Threads that send for the clients, and as many that receive."""
@@ -163,7 +165,9 @@ class GatewayLoad(Measurement[GatewayLoadParameters]):
 
     @classmethod
     def estimate_s(cls, parameters: GatewayLoadParameters) -> float:
-        return parameters.duration_s + 1.0 + 0.02 * parameters.clients
+        tcp = parameters.protocol is Transport.TCP
+        lasting_s = parameters.duration_s + (parameters.warmup_s if tcp else 0.0)
+        return lasting_s + 1.0 + 0.005 * parameters.clients
 
     @classmethod
     def lab(cls, spec: LabSpec, parameters: GatewayLoadParameters) -> LabSpec:

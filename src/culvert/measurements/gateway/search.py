@@ -114,7 +114,7 @@ class GatewaySearch(Measurement[GatewaySearchParameters]):
     @classmethod
     def estimate_s(cls, parameters: GatewaySearchParameters) -> float:
         trials = EXPECTED_DECISIONS * parameters.duration_sum_s / parameters.trial_s
-        return trials * (parameters.trial_s + 0.7 + 0.002 * parameters.clients)
+        return trials * (parameters.trial_s + 0.2 + 0.001 * parameters.clients)
 
     @classmethod
     def lab(cls, spec: LabSpec, parameters: GatewaySearchParameters) -> LabSpec:

@@ -60,6 +60,7 @@ QUIET_MS = 200
 LAST_S = 0.5
 """After the last client has reported: its first packet may still be on its way."""
 LESS = Better.LESS
+CHURN, CUT = ("event", "churn"), ("event", "cut")
 
 
 class Event(StrEnum):
@@ -99,19 +100,19 @@ class StormParameters(BaseParameters):
     ] = Event.START
     """What makes them connect: their start, a restart of the gateway, its link that was cut; or
     they start one after another, and each leaves again."""
-    churn: Annotated[PerSecond, Field(gt=0, le=1000), Label("churn {}")] = 5
+    churn: Annotated[PerSecond, Field(gt=0, le=1000), Label("churn {}", where=CHURN)] = 5
     """Clients that come per second, and as many go, for ``event = "churn"``."""
-    stay_s: Annotated[DurationS, Field(gt=0, le=3600), Label("each for {}", unit="s")] = Field(
-        2.0, alias="stay"
-    )
+    stay_s: Annotated[
+        DurationS, Field(gt=0, le=3600), Label("each for {}", unit="s", where=CHURN)
+    ] = Field(2.0, alias="stay")
     """Time for which each of them is connected, for ``event = "churn"``."""
-    cut_s: Annotated[DurationS, Field(gt=0, le=3600), Label("a cut of {}", unit="s")] = Field(
-        20.0, alias="cut"
+    cut_s: Annotated[DurationS, Field(gt=0, le=3600), Label("a cut of {}", unit="s", where=CUT)] = (
+        Field(20.0, alias="cut")
     )
     """Time without a packet, for ``event = "cut"``."""
-    established: Annotated[Fraction, Field(ge=0, lt=1), Label("{} connected before", {0.0: ""})] = (
-        0.0
-    )
+    established: Annotated[
+        Fraction, Field(ge=0, lt=1), Label("{} connected before", {"0%": ""})
+    ] = 0.0
     """Share of the clients that are connected before; their loss meanwhile is measured."""
     load: Annotated[AskedRate | None, Label("{} of each", {None: ""})] = None
     """Load of each client that is connected before, in packets of 1,000 bytes; without it, packets
@@ -122,7 +123,7 @@ class StormParameters(BaseParameters):
         60.0, alias="deadline"
     )
     """A client whose packets do not arrive within this time has failed."""
-    failures: Annotated[Fraction, Field(ge=0, lt=1), Label("{} may fail", {0.0: ""})] = 0.0
+    failures: Annotated[Fraction, Field(ge=0, lt=1), Label("{} may fail", {"0%": ""})] = 0.0
     """Share of the clients that may fail; with more the trial is invalid."""
 
     @model_validator(mode="after")

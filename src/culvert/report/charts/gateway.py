@@ -14,7 +14,7 @@ from culvert.analysis.gateway import CLIENTS, KIND, by_clients
 from culvert.analysis.observations import pick
 from culvert.report.charts.common import Records, layered, source, vpn_colour
 from culvert.report.charts.over import HEIGHT_PX, Over, goodput_over, panel
-from culvert.report.labels import cells_of, everything, slug
+from culvert.report.labels import Labels, cells_of, everything, slug
 from culvert.report.model import Data, Figure, FigureTable, Panel
 from culvert.report.numbers import scale_for
 
@@ -43,16 +43,18 @@ def gateway_figures(data: Data, condition: str) -> list[Figure]:
     """One figure per kind of load with trials that count, and one per storm."""
     here = by_clients(data.summary).filter(condition=condition)
     loads = sorted(set(here["load"].to_list()))
+    differing = Labels(here.select("condition", "measurement", parameters="load"))
     return [
         *(
-            _figure(data, condition, here.filter(load=load), alone=len(loads) == 1)
+            _figure(data, condition, here.filter(load=load), differing.parameters(KIND, load))
             for load in loads
         ),
         *(_storm(data, condition, cell) for cell in cells_of(data.trials, STORM, condition)),
     ]
 
 
-def _figure(data: Data, condition: str, here: pl.DataFrame, *, alone: bool) -> Figure:
+def _figure(data: Data, condition: str, here: pl.DataFrame, differing: str) -> Figure:
+    """``differing`` distinguishes the load from the others, if there are any."""
     load = here["load"][0]
     observed = by_clients(data.observed).filter(condition=condition, load=load)
     goodput = pick(here, "goodput_bps")
@@ -67,7 +69,7 @@ def _figure(data: Data, condition: str, here: pl.DataFrame, *, alone: bool) -> F
             panels.append(panel(data, rows, own, titles, OVER_CLIENTS))
     panels += _shares(data, here, goodput)
     words = everything(KIND, load)
-    name = "Many clients of one gateway" if alone else f"Many clients of one gateway, {words}"
+    name = ", ".join(filter(None, ("Many clients of one gateway", differing)))
     return Figure(
         name=slug(f"{KIND} {condition} {name}"),
         title=f"{name}: over the number of clients",
