@@ -10,6 +10,7 @@ from rich.console import Console
 from culvert.report.charts import figures
 from culvert.report.model import Data
 from culvert.report.terminal.summary import summary_of
+from culvert.report.views.conclusion import conclusion
 from culvert.report.views.leaks import Tightness, leak_matrices
 from culvert.report.views.matrix import Cell, Matrix
 
@@ -53,6 +54,21 @@ def test_nothing_says_of_how_many(matrix: Matrix) -> None:
     found = cell(matrix, "tunnel+killswitch", "kill")
     assert found.outcome is Tightness.NOTHING
     assert found.note == "0 packets leaked in 2 trials, of at least 50 messages"
+
+
+def test_the_report_begins_with_it(data: Data) -> None:
+    (found,) = conclusion(data)
+    assert (found.title, found.statements) == (
+        "Beside the tunnel",
+        (
+            "tunnel: packets left, phase kill",
+            "tunnel+killswitch: no packet left, phases run and kill",
+            "none: packets left, phase run",
+        ),
+    )
+    page = page_of(leak_run())
+    assert "tunnel+killswitch: no packet left, phases run and kill" in page
+    assert "No TCP, UDP, round trip or initiation" not in page
 
 
 def test_what_was_not_measured_has_its_reason(matrix: Matrix) -> None:

@@ -64,7 +64,8 @@ class SharedFiles:
 def render(data: Data, sections: Sequence[Section], shared: SharedFiles | None = None) -> str:
     """The HTML text of a run's report: one file, or a page of a site."""
     environment = templates()
-    nats = nat_matrices(data)
+    matrices = nat_matrices(data), leak_matrices(data)
+    in_matrices = frozenset[str]().union(*(one.conditions for one in matrices))
     vega = Markup("") if shared else drawing_script()
     script = _report_script()
     allowed = "'self'" if shared else _hash(vega)
@@ -80,9 +81,9 @@ def render(data: Data, sections: Sequence[Section], shared: SharedFiles | None =
         headlines=[
             view
             for view in headline_views(data)
-            if view.columns or view.condition not in nats.conditions
+            if view.columns or view.condition not in in_matrices
         ],
-        matrices=[one for one in (nats, leak_matrices(data)) if one.matrices or one.missing],
+        matrices=[one for one in matrices if one.matrices or one.missing],
         paired=data.columns.design.paired,
         claims=claims_view(data),
         paper_tables=paper_tables(data),

@@ -3,8 +3,9 @@ are correlated, drift or jump, one sentence each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import polars as pl
@@ -16,6 +17,7 @@ from culvert.report.labels import Labels
 from culvert.report.model import Data
 from culvert.report.numbers import grouped, percent
 from culvert.report.sentences import joined, kept_together, question_scale
+from culvert.report.views.leaks import Tightness, leak_matrices
 
 ERROR_RATE = "Each of these statements is wrong in at most 5 of 100 such runs."
 """That of the test of a column, over all its VPNs."""
@@ -34,8 +36,8 @@ class Conclusion:
 
 
 def conclusion(data: Data) -> list[Conclusion]:
-    """What the columns' tests decide, and between which VPNs they do not; empty where nothing
-    competes."""
+    """What the columns' tests decide, and between which VPNs they do not, if several compete; and
+    what left beside the tunnel, if that was looked for."""
     decided, still_open = [], []
     for headline in data.headlines:
         where = f" ({headline.condition})" if len(data.headlines) > 1 else ""
@@ -52,8 +54,29 @@ def conclusion(data: Data) -> list[Conclusion]:
     found = [
         Conclusion("Decided", tuple(decided), ERROR_RATE),
         Conclusion("Not decided yet", tuple(still_open)),
+        Conclusion("Beside the tunnel", tuple(_leaks(data))),
     ]
     return [one for one in found if one.statements]
+
+
+def _leaks(data: Data) -> Iterator[str]:
+    """``wireguard/go: packets left in the phases kill and stop``."""
+    for matrix in leak_matrices(data).matrices:
+        where = f" ({matrix.title})" if matrix.title else ""
+        for vpn, row in zip(matrix.heads, matrix.rows, strict=True):
+            by_phase = zip(matrix.columns, row, strict=True)
+            phases: dict[StrEnum, list[str]] = {}
+            for phase, cell in by_phase:
+                if cell is not None:
+                    phases.setdefault(cell.outcome, []).append(phase)
+            if leaking := phases.get(Tightness.LEAKS):
+                yield f"{vpn}{where}: packets left, {_phases(leaking)}"
+            elif tight := phases.get(Tightness.NOTHING):
+                yield f"{vpn}{where}: no packet left, {_phases(tight)}"
+
+
+def _phases(names: Sequence[str]) -> str:
+    return f"phase{'s' if len(names) > 1 else ''} {joined(names)}"
 
 
 def _lower(text: str) -> str:

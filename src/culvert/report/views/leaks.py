@@ -63,7 +63,7 @@ def leak_matrices(data: Data) -> Matrices:
         )
         for condition, others in groups
     )
-    return replace(NONE, matrices=found)
+    return replace(NONE, matrices=found, conditions=frozenset(name for name, _ in groups))
 
 
 def _of(frame: pl.DataFrame, condition: str, others: str) -> pl.DataFrame:
