@@ -37,7 +37,7 @@ from culvert.measurements.gateway.figures import (
     locate_losses,
     rtt_metrics,
 )
-from culvert.measurements.gateway.star import star_of
+from culvert.measurements.gateway.star import CLIENT_S, star_of
 from culvert.measurements.gateway.use import clients_metrics, sockets
 from culvert.measurements.mtu.max_size import find_max_size
 from culvert.measurements.parameters import RATE, SIZES, Congestion, Duration
@@ -167,7 +167,7 @@ class GatewayLoad(Measurement[GatewayLoadParameters]):
     def estimate_s(cls, parameters: GatewayLoadParameters) -> float:
         tcp = parameters.protocol is Transport.TCP
         lasting_s = parameters.duration_s + (parameters.warmup_s if tcp else 0.0)
-        return lasting_s + 1.0 + 0.005 * parameters.clients
+        return lasting_s + 1.0 + CLIENT_S * parameters.clients
 
     @classmethod
     def lab(cls, spec: LabSpec, parameters: GatewayLoadParameters) -> LabSpec:

@@ -30,7 +30,7 @@ from culvert.measurements.gateway.crowd import (
 )
 from culvert.measurements.gateway.crowd_run import CrowdRun
 from culvert.measurements.gateway.load import all_up, spread
-from culvert.measurements.gateway.star import star_of
+from culvert.measurements.gateway.star import CLIENT_S, star_of
 from culvert.measurements.mtu.max_size import find_max_size
 from culvert.measurements.parameters import RATE, SIZES
 from culvert.measurements.streams.packet import UDP_HEADERS, intact, marked_run
@@ -114,7 +114,8 @@ class GatewaySearch(Measurement[GatewaySearchParameters]):
     @classmethod
     def estimate_s(cls, parameters: GatewaySearchParameters) -> float:
         trials = EXPECTED_DECISIONS * parameters.duration_sum_s / parameters.trial_s
-        return trials * (parameters.trial_s + 0.2 + 0.001 * parameters.clients)
+        clients = parameters.clients
+        return CLIENT_S * clients + trials * (parameters.trial_s + 0.2 + 0.001 * clients)
 
     @classmethod
     def lab(cls, spec: LabSpec, parameters: GatewaySearchParameters) -> LabSpec:
