@@ -175,7 +175,9 @@ def decide(
 
 def _at(one: Carried, required: Requirement) -> tuple[Verdict, Carried, str, str]:
     """By a measured number of clients."""
-    basis = f"measured with {one.clients} clients in {one.trials} trials"
+    clients = "one client" if one.clients == 1 else f"{one.clients} clients"
+    trials = "one trial" if one.trials == 1 else f"{one.trials} trials"
+    basis = f"measured with {clients} in {trials}"
     ask = f"clients = {one.clients}, in more than {one.trials} blocks"
     if one.trials < FEWEST:
         basis += ", too few for an interval"

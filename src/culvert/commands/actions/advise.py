@@ -85,7 +85,8 @@ def _figures(one: Advice, scale: Scale) -> tuple[str, str]:
     if one.median_bps is not None:
         goodput = scale.with_unit_and_interval(one.median_bps, one.low_bps, one.high_bps)
     if one.cpu_percent is not None:
-        cpu = f"{one.cpu_percent:.0f} % with {one.cpu_clients} clients"
+        clients = "one client" if one.cpu_clients == 1 else f"{one.cpu_clients} clients"
+        cpu = f"{one.cpu_percent:.0f} % with {clients}"
     return goodput, cpu
 
 
