@@ -58,6 +58,7 @@ class Everybody:
         self._task = probe.begin(
             "accounting",
             pids=[{"pid": pid, "label": label} for pid, label in roots.items()],
+            by_thread=False,
         )
         self._task.ready()
         self._outside = Bystanders() if local else None

@@ -75,6 +75,7 @@ def accounting(under: Under, observers: Sequence[Observer]) -> Iterator[Programs
         each.node: each.probe.begin(
             "accounting",
             pids=list(_EVERYTHING),
+            by_thread=False,
             kernel_threads=list(KERNEL_THREADS),
         )
         for each in observers
