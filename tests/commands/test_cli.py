@@ -96,7 +96,7 @@ def test_wrong_use_is_2_and_says_how_to_get_help(say: Cli, words: tuple[str, ...
         (("install", "--study", "nosuch"), "no such file"),
         (("report", "/nonexistent"), "it contains no journal"),
         (("export", "/nonexistent"), "it contains no journal"),
-        (("export", "/etc/passwd"), "it cannot be read"),
+        (("export", "/etc/passwd"), "it is not a directory"),
         (("run", "quick", "--scale", "tiny"), 'no scale "tiny"'),
         (("study", "show", "quikc"), 'did you mean "quick"'),
         (("study", "show", "quick", "--scale", "tiny"), 'no scale "tiny"'),

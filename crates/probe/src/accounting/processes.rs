@@ -1,6 +1,5 @@
 //! Processes, their threads and kernel threads at one moment.
 
-use super::snapshot::Scope;
 use super::threads::{Thread, Threads};
 use crate::protocol::failure::{Failure, during};
 use nix::time::{clock_getcpuclockid, clock_gettime};
@@ -48,9 +47,13 @@ pub struct Process {
 
 pub type Processes = BTreeMap<Identity, Process>;
 
-/// The watched processes with their descendants, and the kernel threads of the wanted names.
-pub fn find_processes(scope: &Scope) -> Result<(Processes, Processes), Failure> {
-    let (watched, kernel_threads) = (&scope.watched, &scope.kernel_threads);
+/// The watched processes with their descendants, and the kernel threads of the wanted names;
+/// `by_thread`: with the times of their threads.
+pub fn find_processes(
+    watched: &[Watched],
+    by_thread: bool,
+    kernel_threads: &[Regex],
+) -> Result<(Processes, Processes), Failure> {
     let (mut processes, mut threads) = (Processes::new(), Processes::new());
     if watched.is_empty() && kernel_threads.is_empty() {
         return Ok((processes, threads));
@@ -59,7 +62,7 @@ pub fn find_processes(scope: &Scope) -> Result<(Processes, Processes), Failure> 
     let parents = own.iter().map(|(pid, stat)| (*pid, stat.ppid)).collect();
     for (pid, stat) in &own {
         if let Some(label) = label_of(*pid, &parents, watched) {
-            let process = read_process(PROC, stat, label, process_cpu_ns(*pid), scope.by_thread);
+            let process = read_process(PROC, stat, label, process_cpu_ns(*pid), by_thread);
             processes.insert(identity(stat), process);
         }
     }

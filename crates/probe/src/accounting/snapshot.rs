@@ -81,7 +81,8 @@ impl Snapshot {
     pub fn take(scope: &Scope, end: End) -> Result<Snapshot, Failure> {
         let first = (end == End::First).then(Whole::read).transpose()?;
         let own = own()?;
-        let (processes, kernel_threads) = find_processes(scope)?;
+        let (processes, kernel_threads) =
+            find_processes(&scope.watched, scope.by_thread, &scope.kernel_threads)?;
         let devices = devices(&scope.devices)?;
         let protocols = protocols()?;
         let softnet =

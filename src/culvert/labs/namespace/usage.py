@@ -33,11 +33,12 @@ def stopped(pid: int, proc: Path = Path("/proc")) -> list[int]:
     process = f"{proc}/{pid}"
     try:
         state = _content(f"{process}/stat").rpartition(b")")[2].split()[0]
-        children = [
-            int(child)
-            for thread in os.scandir(f"{process}/task")
-            for child in _content(f"{thread.path}/children").split()
-        ]
+        with os.scandir(f"{process}/task") as threads:
+            children = [
+                int(child)
+                for thread in threads
+                for child in _content(f"{thread.path}/children").split()
+            ]
     except (OSError, IndexError, ValueError):
         return []  # it ended while its files were read
     if state in b"Tt":

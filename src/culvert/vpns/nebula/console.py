@@ -55,18 +55,20 @@ class Console:
     it has ended."""
 
     def __init__(self, node: Node, port: int) -> None:
+        self._node = node
+        self._socket = str(node.directory / _SOCKET)
+        node.remove(self._socket)  # of a connection that was killed
         options = {
             "IdentityFile": node.directory / _KEY,
             "IdentitiesOnly": "yes",
             "UserKnownHostsFile": node.directory / _KNOWN,
             "GlobalKnownHostsFile": "none",
-            "ControlPath": node.directory / _SOCKET,
+            "ControlPath": self._socket,
             "BatchMode": "yes",
             "LogLevel": "ERROR",
         }
         client = node.require(CLIENT, "install openssh-client")
         words = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
-        self._node = node
         self._argv = [client, "-T", "-F", "none", *words, "-p", str(port), f"{_USER}@127.0.0.1"]
         self._process = node.spawn([*self._argv, "-N", "-o", "ControlMaster=yes"], name=_NAME)
         try:
@@ -90,7 +92,7 @@ class Console:
 
     def _is_open(self) -> bool:
         with suppress(OSError):
-            return accepts(self._node, str(self._node.directory / _SOCKET))
+            return accepts(self._node, self._socket)
         if not self._process.alive():
             raise ConnectionResetError(
                 f"Nebula's console ended with code {self._process.returncode()}"
