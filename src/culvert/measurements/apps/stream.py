@@ -26,7 +26,12 @@ from culvert.measurements.udp.arrivals import (
 from culvert.measurements.udp.losses import LOSS_METRICS, locate_losses
 from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results.base import SHARES
-from culvert.proof.limits import Offered, generator_is_not_the_limit, receiver_is_not_the_limit
+from culvert.proof.limits import (
+    GENERATOR,
+    Offered,
+    generator_is_not_the_limit,
+    receiver_is_not_the_limit,
+)
 from culvert.results import Label, Metric, Series, measured
 from culvert.study.table import problem
 from culvert.trial.check import Check
@@ -235,7 +240,7 @@ def _complete(shown: Played) -> Check:
 def _punctual(trial: UdpTrial, deadline_ns: int) -> Check:
     late_ns = trial.sent.late_p99_ns or 0
     return Check(
-        "the sender kept its schedule",
+        f"{GENERATOR}: packets leave in time",
         late_ns <= IN_TIME * deadline_ns,
         f"99 % of the packets left at most {late_ns / 1e6:.2f} ms late",
         "the sender was late, not the tunnel: stop other programs on this machine",
