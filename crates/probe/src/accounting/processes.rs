@@ -66,6 +66,9 @@ pub fn find_processes(
             processes.insert(identity(stat), process);
         }
     }
+    if kernel_threads.is_empty() {
+        return Ok((processes, threads));
+    }
     let (proc, all) = if Path::new(MACHINE_PROC).join("stat").exists() {
         (MACHINE_PROC, all_processes(MACHINE_PROC)?)
     } else {
