@@ -20,8 +20,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from culvert.errors import DeadlineExceeded
-from culvert.vpns.authoring import Node, VpnError, accepts, log_tail
-from culvert.waiting import wait_until
+from culvert.vpns.authoring import Node, VpnError, accepts, wait_for_fact
 
 CLIENT = "ssh"
 PORT = 2222
@@ -72,10 +71,16 @@ class Console:
         self._argv = [client, "-T", "-F", "none", *words, "-p", str(port), f"{_USER}@127.0.0.1"]
         self._process = node.spawn([*self._argv, "-N", "-o", "ControlMaster=yes"], name=_NAME)
         try:
-            wait_until(self._is_open, what="the console's connection", deadline_s=_DEADLINE_S)
-        except (OSError, DeadlineExceeded) as error:
+            wait_for_fact(
+                lambda: accepts(node, self._socket),
+                vpn="Nebula's console",
+                process=self._process,
+                what="its connection was open",
+                deadline_s=_DEADLINE_S,
+            )
+        except VpnError as error:  # Nebula does not listen yet, or any more
             self.close()
-            raise ConnectionResetError(f"{error}{log_tail(self._process)}") from error
+            raise ConnectionResetError(f"Nebula's console does not answer: {error.why}") from error
 
     def ask(self, request: str) -> str:
         """The reply to a request such as ``print-cert``; without its last line break."""
@@ -89,15 +94,6 @@ class Console:
 
     def close(self) -> None:
         self._process.stop(grace_s=0)
-
-    def _is_open(self) -> bool:
-        with suppress(OSError):
-            return accepts(self._node, self._socket)
-        if not self._process.alive():
-            raise ConnectionResetError(
-                f"Nebula's console ended with code {self._process.returncode()}"
-            )
-        return False
 
 
 @dataclass(frozen=True)
