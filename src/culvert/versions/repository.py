@@ -11,6 +11,8 @@ from pathlib import Path
 from culvert.errors import CulvertError, NotPossible, UsageError
 
 _DEADLINE_S = 600.0
+_NO_REPOSITORY = 128
+"""Exit code of git where it dies; `rev-parse --quiet` has 1 for a commit that is missing."""
 SHORT = 12
 """Digits of a commit for people."""
 
@@ -29,7 +31,7 @@ class Repository:
         if found.returncode == 0:
             return found.stdout.strip()
         why, *_ = found.stderr.splitlines() or [f"it is not in the repository {self.directory}"]
-        if why.startswith("fatal: "):  # of the repository; a missing commit has no message
+        if found.returncode == _NO_REPOSITORY:
             remedy = "give a directory in a git repository that this user may read"
             raise UsageError(f"--repo {self.directory}", why.removeprefix("fatal: "), remedy)
         raise UsageError(
