@@ -139,9 +139,9 @@ def reconcile(
         _, high = cost_bounds(sent, known, inner_mtu, ethernet_mtu, version)
         low = received.ip_bytes * 0.9 if super_packets else low
         rule = "super-packets: bounds only" if super_packets else "exact overhead per packet"
-    high += own_bytes
     low_bound, high_bound = _tolerated(low, high, sent.packets, duplication)
-    high_bound += to_control.ip_bytes
+    high += own_bytes
+    high_bound += own_bytes + to_control.ip_bytes
     inner = f"{received.packets} to {sent.packets} inner packets"
     return Check(
         name=f"bytes reconcile {direction}",
