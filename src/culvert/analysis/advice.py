@@ -175,9 +175,7 @@ def decide(
 
 def _at(one: Carried, required: Requirement) -> tuple[Verdict, Carried, str, str]:
     """By a measured number of clients."""
-    clients = "one client" if one.clients == 1 else f"{one.clients} clients"
-    trials = "one trial" if one.trials == 1 else f"{one.trials} trials"
-    basis = f"measured with {clients} in {trials}"
+    basis = f"measured with {counted(one.clients, 'client')} in {counted(one.trials, 'trial')}"
     ask = f"clients = {one.clients}, in more than {one.trials} blocks"
     if one.trials < FEWEST:
         basis += ", too few for an interval"
@@ -191,6 +189,11 @@ def _at(one: Carried, required: Requirement) -> tuple[Verdict, Carried, str, str
             f"clients = {one.clients} with a higher rate, or without one",
         )
     return verdict, one, basis, ask if verdict is Verdict.CANNOT_TELL else ""
+
+
+def counted(n: int, noun: str) -> str:
+    """``one client``, ``8 clients``."""
+    return f"one {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def _compare(one: Carried, required: Requirement) -> Verdict:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from culvert.labs.process import Process
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Accounted, parse
-from culvert.trial.bystanders import Bystanders
+from culvert.trial.bystanders import KTHREADD, Bystanders
 
 OTHERS = "other"
 """The label of processes that are neither Culvert's nor the kernel's."""
@@ -23,7 +23,6 @@ KERNEL = "kernel"
 EVERYBODY = frozenset({OTHERS, OWN, KERNEL})
 """Labels of the accounting of all, which the VPN's processes are in once more."""
 _INIT = 1
-_KTHREADD = 2
 
 
 def begin_accounting(
@@ -52,7 +51,7 @@ class Everybody:
     id means something there."""
 
     def __init__(self, probe: Probe, *, local: bool) -> None:
-        roots = {_INIT: OTHERS, _KTHREADD: KERNEL}
+        roots = {_INIT: OTHERS, KTHREADD: KERNEL}
         if local:
             roots[os.getpid()] = OWN
         self._task = probe.begin(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from culvert.privilege import init_outside, machine_proc
 
-_KTHREADD = 2
+KTHREADD = 2
 """The first kernel thread, and the parent of all others."""
 _PARENT, _USER, _CHILDREN_SYSTEM = 1, 11, 14
 """Fields of /proc/PID/stat (proc_pid_stat(5)) behind the name, counted from 0."""
@@ -51,7 +51,7 @@ def used_s() -> float | None:
     processes = {process.pid: process for process in _processes()}
 
     def is_foreign(process: _Process | None) -> bool:
-        while process is not None and process.pid not in (init, _KTHREADD):
+        while process is not None and process.pid not in (init, KTHREADD):
             process = processes.get(process.parent)
         return process is None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 from rich.table import Table
 
-from culvert.analysis.advice import Advice, Requirement, advise
+from culvert.analysis.advice import Advice, Requirement, advise, counted
 from culvert.analysis.gateway import KIND
 from culvert.console import out, print_json
 from culvert.errors import UsageError
@@ -63,7 +63,8 @@ def _show(found: Sequence[tuple[Path, Advice]], required: Requirement, *, severa
         groups.setdefault((one.condition, one.load), []).append((directory, one))
     medians = [one.median_bps for _, one in found]
     scale = scale_for("bit/s", [required.rate_bps, *filter(None, medians)])
-    clients = "one client" if required.clients == 1 else f"{required.clients} clients together"
+    together = "" if required.clients == 1 else " together"
+    clients = f"{counted(required.clients, 'client')}{together}"
     for (condition, load), rows in groups.items():
         out.print(
             f"required: {required.rate_bps / scale.factor:g} {scale.name}, {clients}; "
@@ -84,9 +85,8 @@ def _figures(one: Advice, scale: Scale) -> tuple[str, str]:
     goodput = cpu = ""
     if one.median_bps is not None:
         goodput = scale.with_unit_and_interval(one.median_bps, one.low_bps, one.high_bps)
-    if one.cpu_percent is not None:
-        clients = "one client" if one.cpu_clients == 1 else f"{one.cpu_clients} clients"
-        cpu = f"{one.cpu_percent:.0f} % with {clients}"
+    if one.cpu_percent is not None and one.cpu_clients is not None:
+        cpu = f"{one.cpu_percent:.0f} % with {counted(one.cpu_clients, 'client')}"
     return goodput, cpu
 
 
