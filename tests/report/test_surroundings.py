@@ -82,8 +82,9 @@ def test_the_terminal_shows_them_too() -> None:
 
 
 def test_where_all_are_marked_there_is_no_figure_without() -> None:
-    rows = surroundings_table(marked(small(), set(range(1, 8))).data).rows
-    assert {row[4] for row in rows} == {"\u2013"}
+    run = marked(small(), set(range(1, 8)))
+    assert {row[4] for row in surroundings_table(run.data).rows} == {"\u2013"}
+    assert "Disturbed trials" not in printed(run)
 
 
 def test_the_share_of_invalid_trials_stands_beside_a_vpn() -> None:

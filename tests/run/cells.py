@@ -13,7 +13,7 @@ from culvert.measurements.tcp.transactions import TcpCrr
 from culvert.measurements.tunnel.initiation import Initiation
 from culvert.measurements.udp.udp import Udp
 from culvert.metrics import EVERY_TRIAL
-from culvert.results import Metric
+from culvert.results import Metric, Status
 from culvert.run.trials.execution import Execution
 from culvert.run.trials.finding import TrialFinding
 from culvert.run.trials.stage import LabFactory, Tunnels
@@ -63,7 +63,8 @@ def measure(
     spec: LabSpec | None = None,
     make_lab: LabFactory = in_namespaces,
 ) -> TrialFinding:
-    """One trial on a lab of its own; its metrics are those that the measurement declares."""
+    """One trial on a lab of its own. Its metrics are those that the measurement declares; other
+    programs' CPU time is among them, wherever a trial is ok."""
     finding = Execution(
         contestant,
         spec or LabSpec(link=LinkSpec()),
@@ -74,6 +75,8 @@ def measure(
     declared = {spec.name: spec.unit for spec in (*EVERY_TRIAL, *measurement.metrics)}
     for metric in finding.outcome.metrics:
         assert declared.get(metric.name) == metric.unit, metric.name
+    if finding.status is Status.OK and make_lab is in_namespaces:
+        assert "cpu_other_processes_s" in {metric.name for metric in finding.outcome.metrics}
     return finding
 
 

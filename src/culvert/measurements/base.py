@@ -111,6 +111,9 @@ class Measurement(ABC, Generic[P]):
     marks_packets: ClassVar[bool] = True
     """False if none of its packets carry the session's canary."""
 
+    accounts: ClassVar[bool] = True
+    """False if its outcome has no accounting of both ends, with what disturbed them meanwhile: the
+    trial then looks for it."""
     drives_many: ClassVar[bool] = False
     """True if one probe drives the clients of a star: they have none of their own."""
 

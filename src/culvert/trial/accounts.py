@@ -25,16 +25,23 @@ def add_accounts(
 ) -> None:
     """Add what both ends of the path used, the source first, and ``others``: servers, relays,
     routers, other members."""
-    shared_kernel = session.lab.shared_kernel
     used = cpu_figures(
         accounted,
         goodput_bytes=outcome.goodput_bytes,
-        shared_kernel=shared_kernel,
+        shared_kernel=session.lab.shared_kernel,
         attributable=session.vpn.cpu_attributable,
     )
-    around = surroundings_of(accounted, shared_kernel=shared_kernel)
-    outcome.metrics += [*used.metrics, *around.metrics, *_of_others(others, session.lab)]
+    outcome.metrics += [*used.metrics, *_of_others(others, session.lab)]
     outcome.withheld += used.withheld
+    add_surroundings(session, outcome, accounted)
+
+
+def add_surroundings(
+    session: Session, outcome: Outcome, accounted: Mapping[str, Accounted]
+) -> None:
+    """Add only what disturbed both ends meanwhile."""
+    around = surroundings_of(accounted, shared_kernel=session.lab.shared_kernel)
+    outcome.metrics += around.metrics
     outcome.marks += around.marks
 
 

@@ -79,6 +79,7 @@ class Acl(Measurement[AclParameters]):
         ),
     )
     Parameters = AclParameters
+    accounts: ClassVar[bool] = False
 
     @classmethod
     def estimate_s(cls, parameters: AclParameters) -> float:

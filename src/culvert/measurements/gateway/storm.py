@@ -195,6 +195,7 @@ class SessionStorm(Measurement[StormParameters]):
     drives_tunnel: ClassVar[bool] = True
     joins_members: ClassVar[bool] = True
     drives_many: ClassVar[bool] = True
+    accounts: ClassVar[bool] = False
 
     @classmethod
     def estimate_s(cls, parameters: StormParameters) -> float:

@@ -90,6 +90,7 @@ class Leak(Measurement[LeakParameters]):
     )
     Parameters = LeakParameters
     drives_tunnel: ClassVar[bool] = True
+    accounts: ClassVar[bool] = False
 
     @classmethod
     def estimate_s(cls, parameters: LeakParameters) -> float:

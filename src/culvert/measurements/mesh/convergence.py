@@ -85,6 +85,7 @@ class Convergence(Measurement[ConvergenceParameters]):
     Parameters = ConvergenceParameters
     drives_tunnel: ClassVar[bool] = True
     joins_members: ClassVar[bool] = True
+    accounts: ClassVar[bool] = False
 
     @classmethod
     def estimate_s(cls, parameters: ConvergenceParameters) -> float:

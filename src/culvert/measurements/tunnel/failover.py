@@ -87,6 +87,7 @@ class Failover(Measurement[FailoverParameters]):
         MetricSpec("relay_packets", "packets", "Packets at the relay, on each route"),
     )
     Parameters = FailoverParameters
+    accounts: ClassVar[bool] = False
 
     @classmethod
     def estimate_s(cls, parameters: FailoverParameters) -> float:

@@ -56,6 +56,7 @@ class IdleCost(Measurement[IdleCostParameters]):
         MetricSpec("observed_s", "s", "Duration of the watch"),
     )
     Parameters = IdleCostParameters
+    accounts: ClassVar[bool] = False
 
     @classmethod
     def estimate_s(cls, parameters: IdleCostParameters) -> float:

@@ -81,6 +81,7 @@ class Reachability(Measurement[ReachabilityParameters]):
     Parameters = ReachabilityParameters
     drives_tunnel: ClassVar[bool] = True
     joins_members: ClassVar[bool] = True
+    accounts: ClassVar[bool] = False
 
     @classmethod
     def estimate_s(cls, parameters: ReachabilityParameters) -> float:

@@ -71,6 +71,7 @@ class Reconnect(Measurement[ReconnectParameters]):
         MetricSpec("lost_packets", "packets", "Requests without an answer", Better.LESS),
     )
     Parameters = ReconnectParameters
+    accounts: ClassVar[bool] = False
 
     @classmethod
     def estimate_s(cls, parameters: ReconnectParameters) -> float:

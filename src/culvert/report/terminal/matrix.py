@@ -54,4 +54,4 @@ def _cell(cell: Cell | None) -> Text:
     if cell is None:
         return Text("")
     lines = (f"\n{one}" for one in cell.lines)
-    return Text.assemble((f" {cell.head} ", _STYLE[cell.outcome]), *lines)
+    return Text.assemble((cell.head, _STYLE[cell.outcome]), *lines)

@@ -16,7 +16,7 @@ from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import Scale, scale_for
 
 _COLUMNS = ("VPN", "Cell", "Metric", "all trials", "without marked", "marked", "for")
-_NONE = "\u2013"
+NO_FIGURE = "\u2013"
 _KEYS = [*CELL, *METRIC]
 
 
@@ -88,7 +88,7 @@ def _row(
         data.labels.cell(every["condition"], every["measurement"], every["parameters"]),
         title_of(every["metric"], every["measurement"]) or every["metric"],
         _figure(every, scale),
-        _NONE if without is None else _figure(without, scale),
+        NO_FIGURE if without is None else _figure(without, scale),
         f"{len(by)} of {every['n']}",
         ", ".join(names),
     )

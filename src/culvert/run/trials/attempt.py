@@ -9,7 +9,7 @@ everything.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -23,6 +23,7 @@ from culvert.labs.base import Lab
 from culvert.labs.host import Host
 from culvert.labs.together import at_once
 from culvert.measurements.base import Measurement
+from culvert.probe.results import Accounted
 from culvert.proof.alive import ProcessFailure
 from culvert.results import Status
 from culvert.run.neighbours import Neighbours
@@ -33,7 +34,7 @@ from culvert.run.trials.traps import footprint, refuse_without_effect, steer_tun
 from culvert.topology.drawing import as_json
 from culvert.topology.graph import Path, Role
 from culvert.topology.spec import LabSpec
-from culvert.trial.accounts import add_accounts
+from culvert.trial.accounts import NONE, add_accounts, add_surroundings
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -215,13 +216,15 @@ class Attempt:
             return None
         measuring = time.monotonic()
         try:
-            with proof.meanwhile(), self._around():
+            with proof.meanwhile(), self._around(), self._accounting(session) as accounted:
                 outcome = self._measurement.run(session, self._parameters)
         except CulvertError:
             if self._proved(finding, session.path, proof.leaks()):
                 raise
             return None
         finding.measuring_s += time.monotonic() - measuring
+        if accounted:
+            add_surroundings(session, outcome, accounted)
         if not self._proved(finding, session.path, proof.after(outcome)):
             return None
         if session.route is None:  # no path, so nothing to prove about its packets
@@ -234,6 +237,10 @@ class Attempt:
         for watched in outcome.watched:
             add_accounts(session, outcome, watched.accounted, watched.others)
         return outcome
+
+    def _accounting(self, session: Session) -> AbstractContextManager[Mapping[str, Accounted]]:
+        """Of both ends, if the measurement has none of its own."""
+        return nullcontext(NONE) if self._measurement.accounts else session.account()
 
     def _attribute(self, finding: TrialFinding, session: Session) -> None:
         """A proof that failed because something had died, or was stopped, is a failure of that."""
