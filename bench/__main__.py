@@ -22,8 +22,9 @@ def main() -> int:
     options = parser.parse_args()
     out = Console(highlight=False, soft_wrap=True)
     if options.list:
+        widest = max(len(goal.name) for goal in GOALS)
         for goal in GOALS:
-            out.print(f"{goal.name:<24}{goal.what}")
+            out.print(f"{goal.name:<{widest}}  {goal.what}")
         return 0
     try:
         chosen = _chosen(options.only)

@@ -29,7 +29,6 @@ NETWORK = "culvert"
 """Of the network, and so of the device."""
 INTERVAL_S = 5
 """Between two queries of the server for changes."""
-"""The server has an address in the other half."""
 _STARTS = 3
 """It ends if the server does not answer its first query in time; its service starts it again."""
 _HOSTS = "innernet/hosts"
