@@ -113,3 +113,17 @@ def test_a_kernel_that_ends_before_it_boots_is_named(tmp_path: Path, script: str
         booted.run(choose("uml", kernel), Job(["true"], tmp_path))
     assert "the guest (uml" in caught.value.what
     assert caught.value.remedy
+
+
+def test_the_words_of_a_command_that_ends_at_once_are_passed_on(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    kernel = tmp_path / "linux"
+    kernel.write_text(
+        "#!/bin/sh\n# User Mode Linux\n"
+        'for word; do case "$word" in culvert.job=*) job=${word#*=};; esac; done\n'
+        "echo words >$job/out; echo errors >$job/err; echo 4 >$job/code; : >$job/booted\n"
+    )
+    kernel.chmod(0o755)
+    assert booted.run(choose("uml", kernel), Job(["true"], tmp_path)) == 4
+    assert tuple(capfd.readouterr()) == ("words\n", "errors\n")

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import BinaryIO
 
 from culvert.errors import CulvertError, DeadlineExceeded, NotPossible
 from culvert.files.folder import any_folder
@@ -51,7 +52,9 @@ def run(hypervisor: Hypervisor, job: Job, *, boot_deadline_s: float | None = Non
                 deadline_s=_HELPERS_S,
                 remedy=f"the server printed: {_tail(shared.path / 'helpers') or 'nothing'}",
             )
-        guest = stack.enter_context(_guest(hypervisor, shared, job))
+        command = hypervisor.command(shared, terminal=job.terminal, shares=len(job.shares))
+        console = None if job.terminal else shared.console
+        guest = stack.enter_context(_group(command, hypervisor, shared, console))
         if job.terminal:
             guest.wait()
         else:
@@ -64,12 +67,6 @@ def run(hypervisor: Hypervisor, job: Job, *, boot_deadline_s: float | None = Non
                 "choose another kernel with --kernel, or report it with this message",
             )
         return code
-
-
-def _guest(hypervisor: Hypervisor, shared: Folder, job: Job) -> _Group:
-    argv = hypervisor.command(shared, terminal=job.terminal, shares=len(job.shares))
-    log = None if job.terminal else shared.console
-    return _group(argv, hypervisor, shared, log)
 
 
 def _await_boot(
@@ -109,7 +106,8 @@ def _follow(
 def _pass_on(
     guest: subprocess.Popen[bytes], out: BinaryIO, err: BinaryIO, deadline: float | None = None
 ) -> None:
-    if guest.poll() is not None:  # before it booted; its id may be another's now
+    if guest.poll() is not None:  # its id may be another's now
+        _copy(out, err)
         return
     pid = os.pidfd_open(guest.pid)
     try:
@@ -117,8 +115,7 @@ def _pass_on(
         while not ended:
             # The guest writes through its own kernel: there is no event when a file grows.
             ended = bool(select.select([pid], [], [], _POLL_S)[0])
-            for source, target in ((out, sys.stdout.buffer), (err, sys.stderr.buffer)):
-                _copy(source, target)
+            _copy(out, err)
             if deadline is not None and time.monotonic() > deadline:
                 return
         guest.wait()
@@ -126,9 +123,9 @@ def _pass_on(
         os.close(pid)
 
 
-def _copy(source: BinaryIO, target: IO[bytes]) -> None:
-    while chunk := source.read(1 << 16):
-        target.write(chunk)
+def _copy(out: BinaryIO, err: BinaryIO) -> None:
+    for source, target in ((out, sys.stdout.buffer), (err, sys.stderr.buffer)):
+        shutil.copyfileobj(source, target)
         target.flush()
 
 
@@ -141,33 +138,25 @@ def _tail(log: Path) -> str:
     return ""
 
 
-class _Group:
+@contextmanager
+def _group(
+    argv: Sequence[str], hypervisor: Hypervisor, shared: Folder, log: Path | None
+) -> Iterator[subprocess.Popen[bytes]]:
     """A program and its children: their own process group, ended with this process."""
-
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self.process = process
-
-    def __enter__(self) -> subprocess.Popen[bytes]:
-        return self.process
-
-    def __exit__(self, *_: object) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.kill()
-        self.process.wait()
-
-
-def _group(argv: Sequence[str], hypervisor: Hypervisor, shared: Folder, log: Path | None) -> _Group:
-
     with ExitStack() as stack:
         stream = None if log is None else stack.enter_context(log.open("ab"))
-        return _Group(
-            subprocess.Popen(
-                [*_ENDS_WITH_US, *argv],
-                stdin=None if log is None else subprocess.DEVNULL,
-                stdout=stream,
-                stderr=subprocess.STDOUT if log is not None else None,
-                env={**os.environ, **hypervisor.environment(shared)},
-                process_group=0 if log is not None else None,
-            )
+        process = subprocess.Popen(
+            [*_ENDS_WITH_US, *argv],
+            stdin=None if log is None else subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT if log is not None else None,
+            env={**os.environ, **hypervisor.environment(shared)},
+            process_group=0 if log is not None else None,
         )
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+        process.wait()
