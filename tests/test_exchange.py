@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -101,15 +102,27 @@ def test_a_deadline_is_kept() -> None:
 
 def test_an_error_of_the_agent_is_raised() -> None:
     said = {"event": "error", "what": "/x", "why": "there is none", "remedy": "write it"}
-    lines = [{"id": 1, **said}, {"id": 1, **said, "errno": 2}]
+    lines = [{"id": 1, **said}, {"id": 2, **said, "errno": 2}]
     made, _ = exchange(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
-    replies = made.open("read")
+    first, second = made.open("read"), made.open("read")
     made.begin()
     with pytest.raises(ProbeError, match="read on node a: /x: there is none") as error:
-        replies.next(5)
+        first.next(5)
     assert error.value.remedy == "write it"
     with pytest.raises(FileNotFoundError, match="/x"):
-        replies.next(5)
+        second.next(5)
+
+
+@pytest.mark.parametrize("event", ["done", "error"])
+def test_a_request_that_has_ended_is_forgotten(event: str) -> None:
+    made, _ = exchange(json.dumps({"id": 1, "event": event}).encode() + b"\n")
+    ended, goes_on = made.open("a"), made.open("b")
+    made.begin()
+    with suppress(ProbeError):
+        ended.next(5)
+    with pytest.raises(LabError, match="during b"):
+        goes_on.next(5)
+    assert list(made._replies) == [goes_on.number]
 
 
 def test_an_agent_that_is_gone_gets_no_request() -> None:

@@ -21,6 +21,8 @@ from culvert.files.json_text import read_json
 Event = dict[str, Any]
 MOST_LINE = 64 << 20
 """A longer one is no event: it ends the exchange."""
+_LAST = ("done", "error")
+"""Events after which a request has no more."""
 
 
 class Replies:
@@ -46,6 +48,8 @@ class Replies:
             ) from None
         if event is None:
             raise self._exchange.lost(self.do)
+        if event.get("event") in _LAST:
+            self.forget()
         if event.get("event") != "error":
             return event
         errno, what = event.get("errno"), str(event.get("what", "?"))

@@ -77,6 +77,7 @@ class SshHost(Host):
         if self._agent is not None and self._agent.alive():
             return
         self.close()
+        self._features.clear()
         self._programs.clear()
         self._kept.clear()
         self.connection.open()

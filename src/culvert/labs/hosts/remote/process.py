@@ -101,6 +101,7 @@ class RemoteProcess(Process):
                 f"did not end within {timeout_s:g} s",
                 "check whether it waits for something that is missing",
             )
+        printed = self.stdout.read(), io.BufferedReader(self._outputs["err"]).read()
         if self._room is not None and self._room < 0:
             raise LabError(
                 self.name,
@@ -109,7 +110,7 @@ class RemoteProcess(Process):
             )
         if self._code is None:
             raise self._agent.lost("spawn")
-        return self.stdout.read(), io.BufferedReader(self._outputs["err"]).read()
+        return printed
 
     def stop(self, *, grace_s: float = 2.0) -> None:
         if self._stopped:
@@ -181,6 +182,7 @@ class RemoteProcess(Process):
     def _follow(self) -> None:
         with suppress(CulvertError, OSError):
             self._deliver(self._stream)
+        self._stream.forget()
         for output in self._outputs.values():
             output.feed(b"")
         self._ended.set()
