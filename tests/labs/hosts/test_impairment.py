@@ -53,7 +53,7 @@ def test_a_rate_alone_needs_no_netem() -> None:
     made = commands(OneWay(queue_packets=10), SLOW_BPS)
     limit = bucket.burst_bytes + 10 * 1514
     assert made[1].startswith(
-        f"qdisc add dev e parent {HANDLE}:2 handle 7c02: tbf rate 50000000bit "
+        f"qdisc add dev e parent {HANDLE}:2 handle 7c77: tbf rate 50000000bit "
         f"burst {bucket.burst_bytes} limit {limit} peakrate "
     )
     # One frame passes, two are split.
@@ -65,11 +65,22 @@ def test_a_rate_alone_needs_no_netem() -> None:
 def test_the_rest_is_netems() -> None:
     one_way = OneWay(delay_ns=10_000_000, loss=Bursts(0.01, 0.25))
     made = commands(one_way, SLOW_BPS)[2]
-    assert made.startswith("qdisc add dev e parent 7c02:1 netem limit ")
+    assert made.startswith("qdisc add dev e parent 7c77:1 netem limit ")
     assert "delay 10000us" in made
     assert "loss gemodel 1.0% 25.0% 100.0% 0.0%" in made
     assert " rate " not in made
     assert not Towards(PEER, OneWay(), None, 1500).impaired
+
+
+def test_each_of_many_peers_has_a_class_and_a_discipline_of_its_own() -> None:
+    handles = {HANDLE}
+    for number in range(1, 501):
+        words = Towards(PEER, OneWay(), SLOW_BPS, 1500).commands("e", number)[1]
+        of_class, handle = words[words.index("parent") + 1], words[words.index("handle") + 1]
+        assert of_class == f"{HANDLE}:{number:x}"  # tc reads it as hexadecimal
+        assert int(handle.rstrip(":"), 16) < 0x8000  # those from there on are the kernel's choice
+        handles.add(handle.rstrip(":"))
+    assert len(handles) == 501
 
 
 def test_the_links_own_delay_counts() -> None:

@@ -25,7 +25,7 @@ from culvert.topology.link.impairment import OneWay
 from culvert.topology.link.netem import options
 
 HANDLE = "7c75"
-"""Of the discipline, in hexadecimal: its classes are its peers."""
+"""Of the discipline, in hexadecimal: its classes are its peers, whose own disciplines follow."""
 _NO_LIMIT_BPS = 20_000_000_000
 _PEAK_BPS = 2 * _NO_LIMIT_BPS
 _REMEDY = "measure this condition in the lab netns, or leave it out"
@@ -56,7 +56,7 @@ class Towards:
     def commands(self, device: str, number: int) -> list[list[str]]:
         """Arguments of ``tc``; ``number`` is that of the class. Raises UsageError for what netem
         cannot do."""
-        of_class, leaf = f"{HANDLE}:{number}", f"{HANDLE[:2]}{number:02x}:"
+        of_class, leaf = f"{HANDLE}:{number:x}", f"{int(HANDLE, 16) + number:x}:"
         dev = ["dev", device]
         bucket = token_bucket(self.rate_bps or _NO_LIMIT_BPS, self.mtu)
         frame = self.mtu + ETHERNET_HEADER_BYTES
