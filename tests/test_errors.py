@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from culvert.errors import MOST_TEXT, MOST_WORD, UsageError
+from culvert.errors import MOST_TEXT, MOST_WORD, CulvertError, ImpairmentError, UsageError
+from culvert.labs.kubernetes.api.refusal import Http, NotAdmitted
 from tests.cli import Cli
 
 
@@ -23,6 +24,20 @@ def test_a_long_value_is_quoted_by_its_ends() -> None:
 def test_what_is_short_is_unchanged() -> None:
     path = "/" + "directory/" * 90
     assert UsageError(path, "why " * 100, "do").what == path
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ImpairmentError("delay", "it", "was late", "wait"),
+        NotAdmitted("it", "was late", "wait", Http.FORBIDDEN, "pod"),
+    ],
+)
+def test_another_reason_leaves_the_rest_of_an_error(error: CulvertError) -> None:
+    found = error.because("was early")
+    assert str(found) == "it: was early"
+    assert str(error) == "it: was late"
+    assert (type(found), vars(found) | {"why": "was late"}) == (type(error), vars(error))
 
 
 @pytest.mark.parametrize("value", ['duration = "' + "1" * 100_000 + 's"', "k" * 50_000 + " = 1"])

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 MOST_WORD = 1000
 MOST_TEXT = 8000
@@ -39,6 +39,13 @@ class CulvertError(Exception):
     def __init__(self, what: str, why: str, remedy: str) -> None:
         self.what, self.why, self.remedy = map(_shortened, (what, why, remedy))
         super().__init__(f"{self.what}: {self.why}")
+
+    def because(self, why: str) -> Self:
+        """An error of the same type for another reason, whatever its type is made of."""
+        made = type(self).__new__(type(self))
+        made.__dict__ |= self.__dict__ | {"why": _shortened(why)}
+        made.args = (f"{made.what}: {made.why}",)
+        return made
 
 
 def _shortened(text: str) -> str:

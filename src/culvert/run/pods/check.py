@@ -81,7 +81,8 @@ def _one(vpn: Vpn, under: Under, placement: Placement) -> Proved:
     try:
         return _prove(vpn, under, placement)
     except CulvertError as error:
-        return Proved(placement, None, (), str(under.broken() or error), error.remedy)
+        cause = under.broken() or error
+        return Proved(placement, None, (), str(cause), cause.remedy)
 
 
 def _prove(vpn: Vpn, under: Under, placement: Placement) -> Proved:

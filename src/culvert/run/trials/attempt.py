@@ -123,9 +123,7 @@ class Attempt:
                 self._measure(lab, finding)
             except CulvertError as error:
                 self.lost |= lab.lost()
-                raise type(error)(
-                    error.what, _with_obstacles(error.why, lab), error.remedy
-                ) from error
+                raise error.because(_with_obstacles(error.why, lab)) from error
             if finding.status is not Status.OK:
                 self.lost |= lab.lost()
                 finding.reason = _with_obstacles(finding.reason, lab)
@@ -249,7 +247,7 @@ class Attempt:
             return
         first = finding.evidence.first_failure
         noticed = "" if isinstance(first, ProcessFailure) else f"; noticed as: {finding.reason}"
-        finding.fails(type(cause)(cause.what, f"{cause.why}{noticed}", cause.remedy))
+        finding.fails(cause.because(f"{cause.why}{noticed}"))
 
     def _proved(self, finding: TrialFinding, path: Path, checks: list[Check]) -> bool:
         if self._several:

@@ -82,4 +82,4 @@ def naming_the_cause(vpn: Vpn, lab: Lab, probes: Iterable[Probe] = ()) -> Iterat
             cause = clocks_apart(vpn.id, lab)
         if cause is None:
             raise
-        raise type(cause)(cause.what, f"{cause.why}; noticed as: {error}", cause.remedy) from error
+        raise cause.because(f"{cause.why}; noticed as: {error}") from error
