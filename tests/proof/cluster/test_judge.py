@@ -72,6 +72,19 @@ def test_the_devices_that_were_captured_are_named() -> None:
     assert first.figures["captured_on"] == ["eth0 of a", "eth0 of b"]
 
 
+def test_what_is_no_stream_is_not_counted_as_one() -> None:
+    pings = [recorded(84, "00", 0) | {"protocol": 1} for _ in range(40 * 1028 // 84 + 1)]
+    seen = [Seen(node, "eth0", captured(pings)) for node in ("a", "b")]
+    found = verdict("pod to pod", MARKED, seen, source="a", target="b")
+    assert found.wire is Protection.UNSEEN
+    own = judged("00", 0, 1136)
+    assert own.encapsulation == "UDP of another kind"
+    in_own_protocol = [recorded(1136, "00", 0) | {"protocol": 115} for _ in range(40)]
+    seen = [Seen(node, "eth0", captured(in_own_protocol)) for node in ("a", "b")]
+    found = verdict("pod to pod", MARKED, seen, source="a", target="b")
+    assert (found.encapsulation, found.reconciled) == ("another protocol", True)
+
+
 def in_streams(length: int, count: int) -> Verdict:
     """Through a relay over TCP, whose segments are not the packets."""
     packets = [recorded(length, "17030300", 443) | {"protocol": 6} for _ in range(count)]

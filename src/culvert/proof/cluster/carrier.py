@@ -23,7 +23,7 @@ NOT_RANDOM_BYTES = 64
 SAMPLE_BYTES = 4_000
 """With fewer bytes the estimate of the entropy itself is more than 0.05 bits too low."""
 _UDP = 17
-_PROTOCOLS = {4: "IPIP", 47: "GRE", 50: "ESP"}
+_PROTOCOLS = {4: "IPIP", 6: "TCP", 47: "GRE", 50: "ESP"}
 _VXLAN_PORTS = frozenset({4789, 8472})
 _GENEVE_PORT = 6081
 _ESP_PORT = 4500
@@ -44,6 +44,7 @@ class Encapsulation(StrEnum):
     ESP_IN_UDP = "ESP in UDP"
     UDP = "UDP of another kind"
     TCP = "TCP"
+    OTHER = "another protocol"
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def entropy(payloads: Sequence[bytes]) -> float | None:
 def encapsulation_of(packet: OuterPacket) -> Encapsulation:
     """By the outermost header."""
     if packet.protocol != _UDP:
-        return Encapsulation(_PROTOCOLS.get(packet.protocol, "TCP"))
+        return Encapsulation(_PROTOCOLS.get(packet.protocol, Encapsulation.OTHER))
     ports = {packet.source_port, packet.destination_port}
     payload = packet.payload
     if payload.startswith(_WIREGUARD_DATA):
