@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
+import pytest
+
+from culvert.errors import LabError, ProbeError
 from culvert.labs.process import Usage
 from culvert.probe.results import Accounted
-from culvert.run.pods.accounts import MOST, Programs, Used, between, of_node
+from culvert.run.pods.accounts import MOST, Programs, Used, accounting, between, of_node
 
 
 def test_processes_of_one_name_count_together() -> None:
@@ -50,3 +55,41 @@ def test_those_that_used_most_are_reported() -> None:
     metrics = programs.metrics()
     assert len(metrics) == 2 * MOST
     assert metrics[0].labels == {"node": "a", "process": "p19"}
+
+
+class Observing:
+    """An observer, its probe and the one task of it."""
+
+    def __init__(self, node: str, *, dead: bool = False) -> None:
+        self.node = node
+        self.probe = self
+        self.goes_on = False
+        self._dead = dead
+
+    def begin(self, task: str, **parameters: Any) -> Observing:
+        del task, parameters
+        self.goes_on = True
+        return self
+
+    def ready(self) -> None:
+        assert self.goes_on
+
+    def stop(self, timeout_s: float) -> dict[str, Any]:
+        del timeout_s
+        self.goes_on = False
+        if self._dead:
+            raise ProbeError("probe", "it ended", "see its log")
+        return {"seconds": 1.0, "cpus": []}
+
+    def usage(self) -> dict[tuple[str, str], Usage]:
+        return {}
+
+
+def test_after_an_error_no_observer_goes_on_accounting() -> None:
+    observers = [Observing("a", dead=True), Observing("b")]
+    with (
+        pytest.raises(LabError, match="pod: it was deleted"),
+        accounting(cast("Any", observers[0]), cast("Any", observers)),
+    ):
+        raise LabError("pod", "it was deleted", "repeat")
+    assert not any(one.goes_on for one in observers)

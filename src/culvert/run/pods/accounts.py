@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
+from culvert.errors import CulvertError
 from culvert.labs.process import Usage
 from culvert.probe.results import Accounted, parse
 from culvert.proof.cluster.observer import READ_S, Observer
@@ -83,7 +84,13 @@ def accounting(under: Under, observers: Sequence[Observer]) -> Iterator[Programs
     for task in tasks.values():
         task.ready()
     before = under.usage()
-    yield found
+    try:
+        yield found
+    except CulvertError:
+        for task in tasks.values():  # observers are kept for later trials
+            with suppress(CulvertError):
+                task.stop(READ_S)
+        raise
     after = under.usage()
     for node, task in tasks.items():
         found.by_node[node] = of_node(parse(Accounted, task.stop(READ_S)))
