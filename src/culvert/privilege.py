@@ -7,6 +7,8 @@ namespaces alone. Either way ``culvert-probe rootless`` gives a command a PID na
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from enum import StrEnum
 from pathlib import Path
 
@@ -15,6 +17,8 @@ WITHOUT_ROOT = "CULVERT_WITHOUT_ROOT"
 AS_ROOT = "CULVERT_AS_ROOT"
 """The same with ``--keep-rights``."""
 _MACHINE_PROC = Path("/run/culvert-proc")
+_ROOTS_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where sudo searches, by the ``secure_path`` of distributions: in no virtual environment."""
 
 
 class Privilege(StrEnum):
@@ -53,3 +57,10 @@ def machine_proc() -> Path:
     """The /proc with all processes of the machine, the kernel's threads too, under their ids
     outside of our PID namespace."""
     return _MACHINE_PROC if (_MACHINE_PROC / "stat").exists() else Path("/proc")
+
+
+def with_sudo(arguments: str) -> str:
+    """The command that runs culvert as root, by its path where sudo does not find its name."""
+    own = Path(sys.executable).with_name("culvert")
+    by_path = own.exists() and shutil.which("culvert", path=_ROOTS_PATH) is None
+    return f"sudo {own if by_path else 'culvert'} {arguments}"

@@ -13,6 +13,7 @@ from culvert.doctor.leftovers import left_behind
 from culvert.labs.namespace import cleanup
 from culvert.labs.namespace.cleanup import Leftover, LeftoverKind
 from culvert.machine import features
+from culvert.privilege import with_sudo
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -41,7 +42,7 @@ def test_leftovers_are_counted_by_kind(left: list[Leftover]) -> None:
     assert check.status is FeatureStatus.DEGRADED
     assert "2 x control group" in check.detail
     assert "1 x run" in check.detail
-    assert check.remedy == "sudo culvert clean"
+    assert check.remedy == with_sudo("clean")
 
 
 @as_root

@@ -32,6 +32,7 @@ from culvert.machine.trials import commands
 from culvert.machine.trials.accounting import kernel_configuration
 from culvert.machine.trials.privileges import parse_effective
 from culvert.machine.trials.steadiness import cpu_quota
+from culvert.privilege import with_sudo
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -62,7 +63,7 @@ def one(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         (degraded("half"), True, "do this"),
         (degraded("half", "do that"), True, "do that"),
         (missing("no"), False, "do this"),
-        (unknown("?"), False, "sudo culvert doctor"),
+        (unknown("?"), False, with_sudo("doctor")),
         (unknown("?", "look there"), False, "look there"),
     ],
 )
@@ -253,4 +254,4 @@ def test_without_privileges_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.stderr == ""
     assert answers["capabilities"].startswith("missing|in a container")
     for name in ("network-namespaces", "veth", "tun", "wireguard", "esp", "netem", "capture"):
-        assert answers[name] == "unknown|sudo culvert doctor"
+        assert answers[name] == f"unknown|{with_sudo('doctor')}"

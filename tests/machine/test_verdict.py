@@ -20,6 +20,7 @@ from culvert.machine.check import (
     refused,
     unknown,
 )
+from culvert.privilege import with_sudo
 
 
 def raising(error: Exception) -> FeatureFinding:
@@ -52,7 +53,7 @@ def test_the_kernels_own_words_are_kept() -> None:
 
 
 def test_a_refusal_for_want_of_privilege_says_how_to_get_it() -> None:
-    assert raising(PermissionError(errno.EPERM, "no")).remedy == "sudo culvert doctor"
+    assert raising(PermissionError(errno.EPERM, "no")).remedy == with_sudo("doctor")
 
 
 def test_a_deadline_that_passed_proves_nothing() -> None:

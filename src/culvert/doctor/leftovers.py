@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from culvert.machine.check import FeatureCheck, FeatureGroup, FeatureStatus
+from culvert.privilege import with_sudo
 
 NEEDED_BY = ("a clean machine",)
-REMEDY = "sudo culvert clean"
 
 
 def left_behind() -> FeatureCheck:
@@ -19,7 +19,7 @@ def left_behind() -> FeatureCheck:
     if not kinds:
         return _check(FeatureStatus.PRESENT, "no leftovers of earlier runs", None)
     listed = ", ".join(f"{count} x {kind}" for kind, count in sorted(kinds.items()))
-    return _check(FeatureStatus.DEGRADED, f"earlier runs left: {listed}", REMEDY)
+    return _check(FeatureStatus.DEGRADED, f"earlier runs left: {listed}", with_sudo("clean"))
 
 
 def _check(status: FeatureStatus, detail: str, remedy: str | None) -> FeatureCheck:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from pyroute2.netlink.exceptions import NetlinkError
 
 from culvert.machine.scratch import UnshareRefusedError, in_scratch
+from culvert.privilege import with_sudo
 
 
 class FeatureStatus(StrEnum):
@@ -115,7 +116,7 @@ ABSENT = frozenset(
 )
 """Errno values of kernels without a kind of link, qdisc, family, protocol or option."""
 
-AS_ROOT = "sudo culvert doctor"
+AS_ROOT = with_sudo("doctor")
 
 
 def find(trial: Callable[[], FeatureFinding], *, scratch: bool) -> FeatureFinding:

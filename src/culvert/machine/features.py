@@ -24,6 +24,7 @@ from culvert.machine.check import (
 )
 from culvert.machine.remedies import install, kernel
 from culvert.machine.trials import accounting, commands, privileges, sockets, steadiness, tun
+from culvert.privilege import with_sudo
 
 _PRIVILEGES, _LAB, _VPN = FeatureGroup.PRIVILEGES, FeatureGroup.LAB, FeatureGroup.VPN
 _IMPAIRMENT, _MEASUREMENT = FeatureGroup.IMPAIRMENT, FeatureGroup.MEASUREMENT
@@ -231,12 +232,10 @@ FEATURES: tuple[Feature, ...] = (
     ),
     _program("culvert-probe", "make setup", "every lab and measurement"),
     _program("culvert-wire", "make setup", "the link wire"),
-    _program(
-        "wireguard-go", "sudo culvert install wireguard", "wireguard/go", "wireguard/go-debian"
-    ),
-    _program("openvpn", "sudo culvert install openvpn", "openvpn"),
-    _program("charon-systemd", "sudo culvert install strongswan", "strongswan"),
-    _program("swanctl", "sudo culvert install strongswan", "strongswan"),
+    _program("wireguard-go", "culvert install wireguard/go", "wireguard/go", "wireguard/go-debian"),
+    _program("openvpn", with_sudo("install openvpn"), "openvpn"),
+    _program("charon-systemd", with_sudo("install strongswan"), "strongswan"),
+    _program("swanctl", with_sudo("install strongswan"), "strongswan"),
     _program("nft", install("nftables"), "topology routed"),
     _program("iperf3", install("iperf3"), 'instrument = "iperf3"'),
     _program("perf", install("linux-perf"), "run --profile"),

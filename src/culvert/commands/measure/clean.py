@@ -29,14 +29,14 @@ def clean(
 ) -> None:
     """Remove what interrupted runs left behind."""
     from culvert.labs.namespace.cleanup import active, find_leftovers, remove
-    from culvert.privilege import is_root
+    from culvert.privilege import is_root, with_sudo
 
     leftovers = find_leftovers()
     if not is_root() and (runs := [one.name for one in leftovers if one.kind == "run"]):
         raise NotPossible(
             "culvert clean",
             f"only root removes what root's runs left behind: {', '.join(runs[:3])}",
-            "run it with sudo",
+            with_sudo("clean"),
         )
     if every and is_root():
         leftovers = [*active(), *leftovers]

@@ -26,7 +26,7 @@ from culvert.errors import LabError, NotPossible
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.node import NetnsNode
 from culvert.labs.process import Process
-from culvert.privilege import is_root
+from culvert.privilege import is_root, with_sudo
 from culvert.runid import new_run_id
 from culvert.topology.graph import Network, NodeSpec, Role, Topology
 from culvert.topology.graph import Path as Measured
@@ -89,7 +89,7 @@ class DemoHosts:
             raise NotPossible(
                 "culvert hosts demo",
                 "an sshd changes its user, which a user namespace does not allow",
-                "run it with sudo",
+                with_sudo("hosts demo"),
             )
         tools.require("sshd", "apt-get install openssh-server")
         self._lab.open()

@@ -12,10 +12,10 @@ from culvert.machine import rootless, without_root
 from culvert.machine.check import FeatureFinding, degraded, missing, present, unknown
 from culvert.machine.scratch import CLONE_NEWNET, CLONE_NEWNS, UnshareRefusedError, in_scratch
 from culvert.machine.tree import Tree
-from culvert.privilege import Privilege, privilege
+from culvert.privilege import Privilege, privilege, with_sudo
 
-GIVE_ROOT = "run it with sudo, or as root"
-GIVE_NAMESPACES = "run it with sudo, or see user-namespaces"
+GIVE_ROOT = f"run it as root: {with_sudo('...')}"
+GIVE_NAMESPACES = f"{GIVE_ROOT}; or see user-namespaces"
 NEEDED: Mapping[str, int] = {
     "CAP_KILL": 5,
     "CAP_NET_ADMIN": 12,

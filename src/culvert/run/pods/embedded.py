@@ -34,6 +34,7 @@ from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.process import Usage
 from culvert.machine.trials.sockets import congestion_control
 from culvert.measurements.base import Measurement
+from culvert.privilege import with_sudo
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Accounted, parse
 from culvert.probe.results.accounting import Meddling
@@ -304,5 +305,5 @@ def _require_root() -> None:
         raise NotPossible(
             "the embedded cluster",
             "its nodes need root: mounts, control groups and privileged containers",
-            "run it with sudo",
+            f"run it as root: {with_sudo('...')}",
         )
