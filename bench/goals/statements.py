@@ -403,7 +403,7 @@ def decided(figures: Array, design: Design | None = None) -> Column:
     series = {
         name: dict(enumerate(values.tolist())) for name, values in zip(NAMES, figures, strict=False)
     }
-    return column(series, design)
+    return column(series, design or Design())
 
 
 def _differences(rng: np.random.Generator, blocks: int) -> Array:

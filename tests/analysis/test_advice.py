@@ -10,6 +10,7 @@ import pytest
 
 from culvert.analysis.advice import Advice, Requirement, Verdict, advise
 from culvert.journal.frames import ROWS_SCHEMA
+from culvert.plan.precision import looks_of
 
 BLOCKS = 9
 RUNS = 300
@@ -86,6 +87,17 @@ def test_a_few_trials_do_not_tell_and_it_says_what_would() -> None:
     assert found.verdict is Verdict.CANNOT_TELL
     assert found.basis == "measured with 200 clients in 2 trials, too few for an interval"
     assert found.to_measure == "clients = 200, in 6 blocks or more"
+
+
+def test_a_run_that_a_rule_could_end_is_decided_at_the_level_of_its_look() -> None:
+    values = [0.95e9, 1.06e9, 1.02e9, 1.05e9, 1.01e9, 1.04e9, 1.03e9, 1.07e9, 1.02e9]
+    once, stopped = advise(rows({200: values}), Requirement(1e9, 200)), looks_of(True, 6, 12)
+    (looked,) = advise(rows({200: values}), Requirement(1e9, 200), stopped)
+    assert once[0].verdict is Verdict.ENOUGH
+    assert looked.verdict is Verdict.CANNOT_TELL
+    (early,) = advise(rows({200: values[:6]}), Requirement(0.5e9, 200), stopped)
+    assert early.verdict is Verdict.CANNOT_TELL
+    assert early.to_measure == "clients = 200, in 7 blocks or more"
 
 
 def test_between_two_measured_numbers_the_lower_one_counts() -> None:

@@ -23,7 +23,7 @@ def luck(rate: float) -> float:
     return 3 * sqrt(rate * (1 - rate) / TIMES)
 
 
-def made(figures: Array, design: Design | None = None) -> Column:
+def made(figures: Array, design: Design = Design()) -> Column:  # noqa: B008 - frozen
     """``figures`` (blocks, contestants)."""
     series = {
         name: {block: float(value) for block, value in enumerate(values, start=1)}
@@ -192,7 +192,7 @@ def test_pairs_with_other_blocks_are_each_decided_by_their_own() -> None:
         name: {block: float(value) for block, value in enumerate(values) if block < last}
         for name, values, last in zip(NAMES, figures.T, (12, 12, 7), strict=False)
     }
-    found = column(series)
+    found = column(series, Design())
     assert {pair: one.n for pair, one in found.pairs.items()} == {
         ("a", "b"): 12,
         ("a", "c"): 7,

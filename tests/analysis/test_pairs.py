@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from culvert.analysis.column import Columns
 from culvert.analysis.observations import observations
 from culvert.analysis.pairs import paired
 from culvert.metrics import Effect
@@ -15,10 +16,9 @@ from .frames import rows
 positive = st.floats(min_value=1e-3, max_value=1e9)
 
 
-def effect(
-    values: dict[str, list[float | None]], kind: Effect, **more: str
-) -> dict[str, dict[str, object]]:
-    frame = paired(observations(rows(values)), kind, **more)  # type: ignore[arg-type]
+def effect(values: dict[str, list[float | None]], kind: Effect) -> dict[str, dict[str, object]]:
+    observed = observations(rows(values))
+    frame = paired(observed, kind, Columns(observed))
     return {str(row["vpn"]): row for row in frame.iter_rows(named=True)}
 
 
@@ -72,7 +72,8 @@ def test_without_a_baseline_there_is_nothing_to_compare() -> None:
 def test_cells_are_compared_with_their_own_baseline() -> None:
     small = rows({"none": [10.0], "x": [5.0]}, parameters='{"packet_size":64}')
     large = rows({"none": [100.0], "x": [90.0]}, parameters='{"packet_size":"max"}', first_trial=9)
-    frame = paired(observations(pl.concat([small, large])), Effect.RATIO)
+    observed = observations(pl.concat([small, large]))
+    frame = paired(observed, Effect.RATIO, Columns(observed))
     assert sorted(frame["median"].to_list()) == [0.5, 0.9]
 
 

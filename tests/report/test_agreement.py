@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -170,6 +171,20 @@ def check_column(
     behind = {second for _, second in ahead}
     for vpn, badge in badges.items():
         assert bool(badge) == (bool(behind) and vpn not in behind)
+
+
+def test_across_a_line_they_say_the_same_too() -> None:
+    info, rows, trials = simulated(12)
+    paths = {"none": "none", "a": "kernel", "b": "kernel", "c": "user space", "d": "user space"}
+    guest = replace(info, environment={"not_comparable": "emulated"}, data_paths=paths)
+    table = gather(guest, rows, trials, pl.DataFrame(), pl.DataFrame()).comparisons
+    for a, b in (("a", "b"), ("c", "d")):
+        for ((kind, parameters), metric), one in compared(guest, rows, a, b).items():
+            (row,) = table.filter(
+                measurement=kind, parameters=parameters, metric=metric, a=a, b=b
+            ).iter_rows(named=True)
+            assert one.p_adjusted == row["p_column"]
+    assert set(table.select("a", "b").iter_rows()).isdisjoint({("a", "c"), ("b", "d")})
 
 
 @pytest.mark.slow

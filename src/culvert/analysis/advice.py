@@ -1,10 +1,10 @@
 """Whether a VPN's gateway carries a required load: enough, not enough, or cannot tell.
 
-Of measured numbers of clients the interval of the median decides (95 %, so each of the two
-statements is wrong in at most 2.5 of 100 cases). Goodput over N rises to a knee and falls behind
-it: between two measured numbers it is at least the lower of both. For "not enough" there, and up to
-twice the largest measured number, the Universal Scalability Law's interval decides; beyond that
-there is no statement.
+Of measured numbers of clients the interval of the median decides (95 % over all looks of a rule
+that could end the run, so each of the two statements is wrong in at most 2.5 of 100 cases). Goodput
+over N rises to a knee and falls behind it: between two measured numbers it is at least the lower of
+both. For "not enough" there, and up to twice the largest measured number, the Universal Scalability
+Law's interval decides, which allows for no looks; beyond that there is no statement.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ import polars as pl
 
 from culvert.analysis.gateway import CLIENTS, by_clients
 from culvert.analysis.observations import observations, pick
-from culvert.statistics.intervals import FEWEST, median_intervals
+from culvert.statistics.intervals import median_intervals
+from culvert.statistics.looks import ONCE, Looks
 from culvert.statistics.scalability import REACH, fit_scalability
 
 GOODPUT, CPU = "goodput_bps", "gateway_cpu_percent"
@@ -79,9 +80,9 @@ class Advice:
         return asdict(self)
 
 
-def advise(rows: pl.DataFrame, required: Requirement) -> list[Advice]:
-    """From the rows of one or several runs; the most capable first, those that cannot be told
-    last."""
+def advise(rows: pl.DataFrame, required: Requirement, looks: Looks = ONCE) -> list[Advice]:
+    """From the rows of a run; the most capable first, those that cannot be told last. ``looks`` are
+    those of the rule that could end the run."""
     found = by_clients(observations(rows))
     groups: dict[tuple[str, str, str], dict[int, list[float]]] = {}
     used: dict[tuple[str, str, str, int], list[float]] = {}
@@ -91,7 +92,7 @@ def advise(rows: pl.DataFrame, required: Requirement) -> list[Advice]:
     for *key, value in pick(found, CPU).select(columns).iter_rows():
         used.setdefault((key[0], key[1], key[2], key[3]), []).append(value)
     advices = [
-        _of_group(vpn, condition, load, trials, required, used)
+        _of_group(vpn, condition, load, trials, required, looks, used)
         for (vpn, condition, load), trials in groups.items()
     ]
     order = list(Verdict)
@@ -104,18 +105,19 @@ def _of_group(
     load: str,
     trials: Mapping[int, Sequence[float]],
     required: Requirement,
+    looks: Looks,
     used: Mapping[tuple[str, str, str, int], Sequence[float]],
 ) -> Advice:
     paced = json.loads(load).get(RATE) is not None
     counts = sorted(trials)
-    intervals = median_intervals([trials[count] for count in counts])
+    intervals = median_intervals([trials[count] for count in counts], looks)
     measured = [
         Carried(
             count, float(np.median(trials[count])), one.low, one.high, len(trials[count]), paced
         )
         for count, one in zip(counts, intervals, strict=True)
     ]
-    verdict, shown, basis, to_measure = decide(measured, trials, required)
+    verdict, shown, basis, to_measure = _decide(measured, trials, required, looks.fewest())
     nearest = min(counts, key=lambda count: abs(count - required.clients))
     cpu = used.get((vpn, condition, load, nearest))
     return Advice(
@@ -133,20 +135,24 @@ def _of_group(
     )
 
 
-def decide(
-    measured: Sequence[Carried], trials: Mapping[int, Sequence[float]], required: Requirement
+def _decide(
+    measured: Sequence[Carried],
+    trials: Mapping[int, Sequence[float]],
+    required: Requirement,
+    fewest: int,
 ) -> tuple[Verdict, Carried | None, str, str]:
-    """The verdict, the figure it is from, the basis in words, and what to measure."""
+    """The verdict, the figure it is from, the basis in words, and what to measure; ``fewest``
+    trials have an interval."""
     n = required.clients
     here = [one for one in measured if one.clients == n]
-    ask = f"clients = {n}, in {FEWEST} blocks or more"
+    ask = f"clients = {n}, in {fewest} blocks or more"
     if here:
-        return _at(here[0], required)
+        return _at(here[0], required, fewest)
     below = [one for one in measured if one.clients < n]
     above = [one for one in measured if one.clients > n]
     if below and above:
         lower = min(below[-1], above[0], key=lambda one: one.median_bps)
-        both = [_at(one, required)[0] for one in (below[-1], above[0])]
+        both = [_compare(one, required) for one in (below[-1], above[0])]
         basis = (
             f"measured with {below[-1].clients} and with {above[0].clients} clients; the lower "
             "goodput counts"
@@ -173,13 +179,13 @@ def decide(
     return verdict, shown, basis, ask if verdict is Verdict.CANNOT_TELL else ""
 
 
-def _at(one: Carried, required: Requirement) -> tuple[Verdict, Carried, str, str]:
+def _at(one: Carried, required: Requirement, fewest: int) -> tuple[Verdict, Carried, str, str]:
     """By a measured number of clients."""
     basis = f"measured with {counted(one.clients, 'client')} in {counted(one.trials, 'trial')}"
     ask = f"clients = {one.clients}, in more than {one.trials} blocks"
-    if one.trials < FEWEST:
+    if one.trials < fewest:
         basis += ", too few for an interval"
-        ask = f"clients = {one.clients}, in {FEWEST} blocks or more"
+        ask = f"clients = {one.clients}, in {fewest} blocks or more"
     verdict = _compare(one, required)
     if verdict is Verdict.NOT_ENOUGH and one.offered_bound:
         return (

@@ -116,7 +116,7 @@ class Columns:
     ) -> None:
         self.design = design or Design()
         self._observed = observed
-        self._line = line
+        self.line = line
         self._found: dict[Key, Column] = {}
 
     def of(self, key: Sequence[str | None]) -> Column:
@@ -124,7 +124,7 @@ class Columns:
         wanted = tuple(key)
         if wanted not in self._found:
             series = self._parts.get(wanted, {})
-            self._found[wanted] = column(series, self.design, self._line)
+            self._found[wanted] = column(series, self.design, self.line)
         return self._found[wanted]
 
     @cached_property
@@ -139,10 +139,9 @@ class Columns:
 
 
 def column(
-    series: Mapping[str, Mapping[int, float]], design: Design | None = None, line: Line = NO_LINE
+    series: Mapping[str, Mapping[int, float]], design: Design, line: Line = NO_LINE
 ) -> Column:
     """Decide a column. ``series``: for each name its value by block, in the blocks' order."""
-    design = design or Design()
     names = sorted(series)
     pairs = [pair for pair in combinations(names, 2) if not line.crossed(pair)]
     if not pairs:

@@ -14,7 +14,6 @@ import polars as pl
 
 from culvert.analysis.column import ALPHA, Columns, Paired
 from culvert.analysis.compare.contrast import ratio_of
-from culvert.analysis.line import NO_LINE, Line
 from culvert.analysis.observations import CONTEXT, METRIC
 from culvert.statistics.effects import cliffs_delta, hodges_lehmann
 from culvert.statistics.holm import holm
@@ -51,11 +50,9 @@ SCHEMA: dict[str, type[pl.DataType]] = {
 }
 
 
-def comparisons(
-    observed: pl.DataFrame, line: Line = NO_LINE, columns: Columns | None = None
-) -> pl.DataFrame:
+def comparisons(observed: pl.DataFrame, columns: Columns) -> pl.DataFrame:
     """One row per pair of VPNs, context and metric without labels; ``observed`` from
-    ``observations``.
+    ``observations``, ``columns`` are those of the run.
 
     Columns: CONTEXT, METRIC, a, b (a before b by name), n_a, n_b, u, p (Mann-Whitney's, two-sided),
     p_holm (corrected over the column's pairs), p_possible (whether any trials of that number could
@@ -64,9 +61,8 @@ def comparisons(
     show any difference), differ (p_column at most 0.05), more (repetitions that would decide; null
     where none would), cliffs_delta with its interval and size, shift (Hodges-Lehmann, a - b in the
     metric's unit) with its interval. Pairs where either has fewer than 2 trials are left out, and
-    those across the ``line``. ``columns`` are those of the run.
+    those across the line.
     """
-    columns = columns or Columns(observed, line=line)
     family = [*CONTEXT, *METRIC]
     series = (
         observed.filter(pl.col("labels") == "{}")
@@ -80,7 +76,7 @@ def comparisons(
     for *names, vpn, value in series.iter_rows():
         families.setdefault(tuple(names), {})[vpn] = np.asarray(value)
     for key, values in families.items():
-        pairs = [pair for pair in combinations(values, 2) if not line.crossed(pair)]
+        pairs = [pair for pair in combinations(values, 2) if not columns.line.crossed(pair)]
         tests = [mann_whitney(values[a], values[b]) for a, b in pairs]
         corrected = holm([test.p_value for test in tests])
         column = columns.of(key)

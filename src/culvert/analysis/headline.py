@@ -10,7 +10,6 @@ import polars as pl
 
 from culvert.analysis.column import Columns, Paired
 from culvert.analysis.declared import headline_columns
-from culvert.analysis.line import NO_LINE, Line
 from culvert.analysis.observations import (
     BASELINE,
     CONTEXT,
@@ -134,20 +133,19 @@ def compared(
     columns: Columns,
     *,
     seed: int = 0,
-    line: Line = NO_LINE,
 ) -> list[Headline]:
     """One headline per condition, in their order.
 
     ``observed`` and ``columns`` are what ``observations`` and ``Columns`` give for the run's rows.
-    VPNs across the ``line`` are neither compared with the baseline nor ranked.
+    VPNs across the line are neither compared with the baseline nor ranked.
     """
     every = [question for one in conditions for question in one.questions]
     seen = _of_questions(observed, every)
     effects = {
-        effect: paired(seen, effect, columns=columns, seed=seed)
+        effect: paired(seen, effect, columns, seed=seed)
         for effect in {question.column.effect for question in every}
     }
-    return [_headline(one, seen, effects, columns, line) for one in conditions]
+    return [_headline(one, seen, effects, columns) for one in conditions]
 
 
 def _of_questions(observed: pl.DataFrame, questions: list[Question]) -> pl.DataFrame:
@@ -171,8 +169,8 @@ def _headline(
     observed: pl.DataFrame,
     effects: Mapping[Effect, pl.DataFrame],
     columns: Columns,
-    line: Line,
 ) -> Headline:
+    line = columns.line
     answers: dict[tuple[str, str], Answer] = {}
     winners: dict[str, Winner] = {}
     for question in medians.questions:

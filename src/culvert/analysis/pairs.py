@@ -29,18 +29,17 @@ _COLUMNS = (
 def paired(
     observed: pl.DataFrame,
     effect: Effect,
+    columns: Columns,
     *,
-    columns: Columns | None = None,
     seed: int = 0,
 ) -> pl.DataFrame:
     """The effect of every VPN against the baseline.
 
-    ``observed`` as ``observations`` returns it; ``columns`` are those of the whole run (default:
-    of ``observed``). Columns: vpn, reference, CONTEXT, METRIC, n (blocks
-    with both, or trials of the shorter series), median, low, high, note, distinguishable.
+    ``observed`` as ``observations`` returns it; ``columns`` are those of the whole run. Columns:
+    vpn, reference, CONTEXT, METRIC, n (blocks with both, or trials of the shorter series), median,
+    low, high, note, distinguishable.
     Blocks where either is missing are left out, and for a ratio those where the baseline is 0.
     """
-    columns = columns or Columns(observed)
     found = (
         _blocked(observed, effect, columns)
         if columns.design.paired

@@ -18,7 +18,6 @@ from culvert.analysis.compare.comparison import (
 )
 from culvert.analysis.compare.verdict import Change
 from culvert.analysis.declared import compared_metrics
-from culvert.analysis.design import Design
 from culvert.analysis.observations import observations
 from culvert.compare.machines import across, warnings
 from culvert.compare.side import Runs
@@ -94,9 +93,8 @@ def compare(
     paired = False
     if in_run:
         run = a[0].run
-        design = Design.of(run.content, imported=run.imported)
-        columns = Columns(_metrics(observations(a[0].every_row), wanted), design)
-        paired = design.paired
+        columns = Columns(_metrics(observations(a[0].every_row), wanted), run.design, run.line)
+        paired = run.design.paired
         found = comparisons_in_run(
             seen[0][0], seen[1][0], columns.of, names, tolerance=tolerance, alpha=alpha
         )

@@ -19,7 +19,6 @@ from pathlib import Path
 
 import polars as pl
 
-from culvert.analysis.design import Design
 from culvert.analysis.observations import BASELINE, CELL, observations
 from culvert.compare.side import with_defaults
 from culvert.errors import CulvertError, UsageError
@@ -237,8 +236,7 @@ def summarised(place: Place, run: RunInfo, rows: pl.DataFrame) -> Tables:
     grouped = found.group_by(keys, maintain_order=True).agg(
         n=pl.len().cast(pl.Int64), median=pl.col("value").median(), values=pl.col("value")
     )
-    looks = Design.of(run.content, imported=run.imported).looks
-    intervals = median_intervals(grouped["values"].to_list(), looks)
+    intervals = median_intervals(grouped["values"].to_list(), run.design.looks)
     versions = rows.filter(pl.col("version") != "").group_by("vpn").agg(pl.col("version").last())
     cells = grouped.join(versions, on="vpn", how="left", maintain_order="left").with_columns(
         id=pl.lit(place.id),

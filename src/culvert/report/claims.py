@@ -10,7 +10,6 @@ import polars as pl
 from culvert.analysis.claims.judge import judge
 from culvert.analysis.claims.published import PublishedFigure, beside
 from culvert.analysis.claims.verdict import Judged, Verdict
-from culvert.analysis.line import NO_LINE, Line
 from culvert.errors import CulvertError
 from culvert.report.run_info import RunInfo
 from culvert.study.catalogue import recalled_catalogue
@@ -34,22 +33,15 @@ class Claims:
         return {verdict: verdicts.count(verdict) for verdict in Verdict}
 
 
-def claims_of(
-    run: RunInfo, rows: pl.DataFrame, summary: pl.DataFrame, line: Line = NO_LINE
-) -> Claims:
-    """Judge the claims of the run's study. ``rows``, ``summary`` and ``line`` as in ``Data``."""
+def claims_of(run: RunInfo, rows: pl.DataFrame, summary: pl.DataFrame) -> Claims:
+    """Judge the claims of the run's study. ``rows`` and ``summary`` as in ``Data``."""
     if "claim" not in run.toml and "published" not in run.toml:
         return Claims()
     try:
         study = Study.recalled(run.toml, run.canonical, recalled_catalogue())
     except CulvertError as error:
         return Claims(trouble=f"this version of Culvert cannot read the run's study: {error}")
-    found = judge(
-        study,
-        rows,
-        line=line,
-        imported=run.imported,
-    )
+    found = judge(study, rows, line=run.line, imported=run.imported)
     printed = ((claim.id, _printed(claim)) for claim in study.file.claim if claim.published)
     published = beside(study, rows, summary, imported=run.imported)
     return Claims(tuple(found), tuple(published), tuple(printed))

@@ -15,10 +15,8 @@ from culvert.analysis.column import Columns
 from culvert.analysis.comparisons import comparisons
 from culvert.analysis.cpu import busiest_threads, cpu_split
 from culvert.analysis.declared import figures
-from culvert.analysis.design import Design
 from culvert.analysis.headline import Headline, Medians, compared, medians
 from culvert.analysis.initiation import cycles
-from culvert.analysis.line import NO_LINE, Line, line_of
 from culvert.analysis.losses import loss_shares
 from culvert.analysis.observations import observations
 from culvert.analysis.pooling import pooling, single_values
@@ -36,7 +34,7 @@ from culvert.journal.marks import Mark, marks_of
 from culvert.journal.papers.kjorveziroski2024.published import foreign_tables
 from culvert.report.claims import Claims, claims_of
 from culvert.report.labels import Labels
-from culvert.report.leaves import at, evidence
+from culvert.report.leaves import evidence
 from culvert.report.palette import colours, shapes
 from culvert.report.run_info import RunInfo
 from culvert.report.views.profiles import Profile, profiles
@@ -98,8 +96,6 @@ class Data:
     """All VPNs of the study, in the order of every chart."""
     colours: dict[str, str] = field(default_factory=dict)
     shapes: dict[str, str] = field(default_factory=dict)
-    line: Line = NO_LINE
-    """Figures on different sides of it are not comparable in this run."""
     profiles: tuple[Profile, ...] = ()
     foreign: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """Of an import: the tables of the paper that published the data, by file name."""
@@ -138,17 +134,15 @@ class Data:
     @cached_property
     def headlines(self) -> list[Headline]:
         """One per condition, in the order of ``medians``."""
-        return compared(
-            self.medians, self.observed, self.columns, seed=self.run.seed or 0, line=self.line
-        )
+        return compared(self.medians, self.observed, self.columns, seed=self.run.seed or 0)
 
     @cached_property
     def claims(self) -> Claims:
-        return claims_of(self.run, self.rows, self.summary, self.line)
+        return claims_of(self.run, self.rows, self.summary)
 
     @cached_property
     def comparisons(self) -> pl.DataFrame:
-        return comparisons(self.observed, self.line, self.columns)
+        return comparisons(self.observed, self.columns)
 
     @cached_property
     def main_comparisons(self) -> pl.DataFrame:
@@ -156,7 +150,7 @@ class Data:
         main = pl.col("metric").is_in(sorted(figures()))
         if "comparisons" in vars(self):
             return self.comparisons.filter(main)
-        return comparisons(self.observed.filter(main), self.line, self.columns)
+        return comparisons(self.observed.filter(main), self.columns)
 
     @cached_property
     def pooled(self) -> pl.DataFrame:
@@ -186,8 +180,7 @@ def gather(
     every, trials = trials, trials.filter(pl.col("block") > 0)
     vpns = sorted(set(trials["vpn"].drop_nulls().to_list()))
     observed = observations(rows)
-    line = line_of(at(run.environment, "not_comparable"), run.data_paths)
-    columns = Columns(observed, Design.of(run.content, imported=run.imported), line)
+    columns = Columns(observed, run.design, run.line)
     summary = summarise_observed(observed, looks=columns.design.looks)
     found = medians(rows, vpns, summary)
     found.sort(key=lambda one: _place(run.conditions, one.condition))
@@ -209,7 +202,6 @@ def gather(
         vpns=ordered,
         colours=colours(ordered),
         shapes=shapes(ordered),
-        line=line,
         foreign=foreign_tables(trials, rows) if run.imported else {},
     )
 

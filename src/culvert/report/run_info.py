@@ -9,6 +9,10 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
+from culvert.analysis.design import Design
+from culvert.analysis.line import Line, line_of
+from culvert.report.leaves import at
+
 IMPORTED = "imported"
 """The lab of runs that other tools measured."""
 
@@ -44,6 +48,21 @@ class RunInfo:
         """The study's canonical content; empty if the study is not recorded."""
         found: Mapping[str, Any] = json.loads(self.canonical)
         return found
+
+    @property
+    def scale(self) -> str:
+        """The edition of the study that was run; empty for the whole study."""
+        return str(self.content.get("scale", ""))
+
+    @cached_property
+    def design(self) -> Design:
+        """How its trials were made and looked at."""
+        return Design.of(self.content, imported=self.imported)
+
+    @cached_property
+    def line(self) -> Line:
+        """Figures on different sides of it are not comparable in this run."""
+        return line_of(at(self.environment, "not_comparable"), self.data_paths)
 
     @property
     def conditions(self) -> tuple[str, ...]:

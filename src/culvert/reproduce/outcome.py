@@ -13,7 +13,6 @@ from pathlib import Path
 
 from culvert.analysis.claims.verdict import Judged, Verdict
 from culvert.analysis.compare.verdict import Change
-from culvert.analysis.line import line_of
 from culvert.analysis.summary import summarise
 from culvert.compare.outcome import CompareOutcome
 from culvert.compare.side import Side, with_defaults
@@ -21,7 +20,6 @@ from culvert.errors import UsageError
 from culvert.journal.journal import Journal
 from culvert.journal.resuming import differences
 from culvert.report.claims import Claims, claims_of
-from culvert.report.leaves import at
 from culvert.report.run_info import RunInfo
 from culvert.reproduce.figures import compared_figures
 
@@ -134,7 +132,7 @@ def _side(directory: Path, name: Path) -> Side:
 
 def _refuse_other_study(before: Side, now: Side) -> None:
     """The texts are compared: newer versions add defaults to the canonical content."""
-    if before.run.toml == now.run.toml and scale_of(before.run) == scale_of(now.run):
+    if before.run.toml == now.run.toml and before.run.scale == now.run.scale:
         return
     found = differences(before.run.canonical, now.run.canonical)
     raise UsageError(
@@ -144,11 +142,5 @@ def _refuse_other_study(before: Side, now: Side) -> None:
     )
 
 
-def scale_of(run: RunInfo) -> str:
-    """The edition of the study that was run; empty for the whole study."""
-    return str(run.content.get("scale", ""))
-
-
 def _judged(side: Side) -> Claims:
-    line = line_of(at(side.run.environment, "not_comparable"), side.run.data_paths)
-    return claims_of(side.run, side.rows, summarise(side.rows), line)
+    return claims_of(side.run, side.rows, summarise(side.rows))

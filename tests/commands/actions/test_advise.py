@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,3 +46,8 @@ def test_each_load_has_its_requirement_its_figures_and_what_would_tell(
     for part in ("over TCP", "cannot tell", "To tell, measure clients = 8, in 6 blocks or more"):
         assert part in " ".join(second.split())
     assert said.out.rstrip().endswith(f"{tmp_path}: Xeon, 2 CPUs, lab netns")
+    plan = {"plan": {"blocks": {"min": 20, "max": 40, "until": "ci <= 5%"}}}
+    run["canonical"] = json.dumps(plan)
+    said = say("advise", tmp_path, "--rate", "200Mbit/s", "--clients", "8", "--json")
+    asked = [one["to_measure"] for one in json.loads(said.out)]
+    assert asked == ["", "clients = 8, in 7 blocks or more"]

@@ -36,13 +36,13 @@ def show_advice(runs: Sequence[Path], rate: str, clients: int, *, as_json: bool)
     machines: dict[Path, str] = {}
     for directory in runs:
         with Journal.open(directory) as journal:
-            rows = journal.rows()
-            machines[directory] = machine_of(RunInfo.from_journal(journal.run()))
+            rows, run = journal.rows(), RunInfo.from_journal(journal.run())
+        machines[directory] = machine_of(run)
         if rows.filter(pl.col("measurement") == KIND).is_empty():
             raise UsageError(
                 str(directory), f"it has no trials of {KIND}", "run a study such as gateway"
             )
-        found += [(directory, one) for one in advise(rows, required)]
+        found += [(directory, one) for one in advise(rows, required, run.design.looks)]
     if as_json:
         print_json(
             [

@@ -20,7 +20,7 @@ from culvert.errors import UsageError
 from culvert.files.folder import run_folder
 from culvert.journal.journal import Journal
 from culvert.report.run_info import RunInfo
-from culvert.reproduce.outcome import reproduction, scale_of
+from culvert.reproduce.outcome import reproduction
 from culvert.reproduce.words import document, sheet
 
 ALPHA = 0.05
@@ -75,7 +75,7 @@ def _run(request: Request, published: Path, *, quiet: bool) -> tuple[Path, bool]
         file.write(run.toml.encode())
     words = [sys.executable, "-m", "culvert", "run", str(directory / STUDY)]
     words += ["--out", str(directory), *request.lab]
-    words += ["--scale", scale] if (scale := scale_of(run)) else []
+    words += ["--scale", run.scale] if run.scale else []
     # A program of its own, as a run may start itself again with other privileges.
     fresh = not Journal.exists(directory)
     code = subprocess.run(words, check=False, stdout=sys.stderr if quiet else None).returncode
