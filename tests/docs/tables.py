@@ -158,8 +158,25 @@ def _what_it_does(test: type) -> str:
     return text[0].lower() + text[1:]
 
 
+def _summaries() -> str:
+    rows = [(f"`{each.name}`", each.summary) for each in _not_the_baseline()]
+    return _table(("VPN", "what"), rows)
+
+
+def _options() -> str:
+    rows = [
+        (f"`{each.name}`", f"`+{option}`", text)
+        for each in _not_the_baseline()
+        for option, text in each.options.items()
+    ]
+    return _table(("VPN", "option", "what"), rows)
+
+
+def _not_the_baseline() -> list[type[Vpn]]:
+    return [each for each in drivers().values() if each.name != "none"]
+
+
 def _vpns() -> str:
-    own = [each for each in drivers().values() if each.name != "none"]
     rows = [
         (
             f"`{each.name}`",
@@ -167,7 +184,7 @@ def _vpns() -> str:
             ", ".join(f"`{variant.name}`" for variant in each.variants),
             f"`culvert install {each.name}`" if each.role else "nothing",
         )
-        for each in own
+        for each in _not_the_baseline()
     ]
     return _table(("VPN", "what", "variants", "to install"), rows)
 
@@ -211,9 +228,11 @@ def _placed(text: str, name: str, table: str) -> str:
 
 _TABLES: tuple[tuple[Path, str, Callable[[], str]], ...] = (
     (ROOT / "README.md", "measurements", _measurements),
+    (ROOT / "README.md", "VPNs", _summaries),
     (ROOT / "docs" / "study-file.md", "parameters", _parameters),
     (ROOT / "docs" / "metrics.md", "metrics", _metrics),
     (ROOT / "docs" / "vpns.md", "VPNs", _vpns),
+    (ROOT / "docs" / "vpns.md", "options", _options),
     (ROOT / "docs" / "features.md", "criteria", _criteria),
     (ROOT / "docs" / "features.md", "documented features", _documented),
 )

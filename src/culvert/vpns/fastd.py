@@ -50,7 +50,7 @@ class Fastd(TunProgram):
     """A tun device has one peer, so it connects two nodes."""
 
     name = "fastd"
-    summary = "fastd, in user space, of community mesh networks"
+    summary = "fastd, in user space, for community mesh networks"
     variants: ClassVar[tuple[Variant, ...]] = (
         _variant("salsa2012-umac", "its recommended method", "salsa2012+umac", DataCipher.OTHER),
         _variant("aes128-umac", "AES-128 in counter mode", "aes128-ctr+umac", DataCipher.AES),

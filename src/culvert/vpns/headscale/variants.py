@@ -33,7 +33,7 @@ class Ports(authoring.Ports):
 
 RELAYED = "relay"
 PLAIN = "plain"
-OPTIONS = {PLAIN: "DERP over HTTP without TLS; WireGuard's packets in it are encrypted as ever"}
+OPTIONS = {PLAIN: "DERP over HTTP without TLS; WireGuard's packets in it stay encrypted"}
 _FACTS = {
     "cipher": "ChaCha20-Poly1305",
     "key exchange": "Noise IKpsk2, Curve25519, BLAKE2s",

@@ -41,7 +41,7 @@ class WireGuard(Peers):
     """
 
     name = "wireguard"
-    summary = "WireGuard, by the kernel or in user space (wireguard-go)"
+    summary = "WireGuard, by the kernel or in user space (wireguard-go, BoringTun, GotaTun)"
     variants, options = known.VARIANTS, known.OPTIONS
     device, port, kernel_kind = known.DEVICE, known.PORT, "wireguard"
     forwards = True
