@@ -100,6 +100,17 @@ def test_a_damaged_journal_is_named_and_left_out(say: Cli, tmp_path: Path) -> No
     assert told["series"][0]["points"][0]["median"] == 1e8
 
 
+def test_a_damaged_store_is_made_again(say: Cli, tmp_path: Path) -> None:
+    write_run(tmp_path / "run", {GO: [1e8] * 6})
+    assert say("history", tmp_path).code == 0
+    whole = {path.name: path.stat().st_size for path in (tmp_path / NAME).glob("*.parquet")}
+    for name in whole:
+        (tmp_path / NAME / name).write_bytes(b"cut off")
+    assert say("history", tmp_path).code == 0
+    again = {path.name: path.stat().st_size for path in (tmp_path / NAME).glob("*.parquet")}
+    assert again == whole
+
+
 def test_what_changed_stands_beside_a_change() -> None:
     values = np.random.default_rng(1).normal(100, 1, 50)
     values[25:] -= 8
@@ -164,4 +175,5 @@ def test_history_prints_series_and_refuses_unknown_names(say: Cli, results: Path
     assert "fewer than 10 runs" in ended.out
     say("history", results, "--study", "other").refused(2, "no run belongs to it")
     say("history", results, "--only", "nothing").refused(2, "matches no VPN")
+    say("history", results, "--metrics", "goodput").refused(2, "no run has such a metric")
     assert isinstance(history([results], order=Order.VERSION), History)

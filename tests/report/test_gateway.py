@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 import altair as alt
@@ -26,9 +27,13 @@ def capacity(n: int) -> float:
     return GAIN * n / (1 + CONTENTION * (n - 1) + COHERENCY * n * (n - 1))
 
 
-def figures(blocks: int) -> list[Figure]:
+UPS_NS = (10**8, 2 * 10**8, 7 * 10**8)
+
+
+def figures(blocks: int, ups_ns: Sequence[int] = UPS_NS) -> list[Figure]:
     run = make_run(blocks=blocks, measurements=(*LOADS, STORM), faults=False)
-    return gateway_figures(replace(run, rows=_rows(run), series=_series(run)).data, "clean")
+    made = replace(run, rows=_rows(run), series=_series(run, ups_ns))
+    return gateway_figures(made.data, "clean")
 
 
 def _rows(run: Run) -> pl.DataFrame:
@@ -56,10 +61,10 @@ def _rows(run: Run) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=ROWS_SCHEMA)
 
 
-def _series(run: Run) -> pl.DataFrame:
+def _series(run: Run, ups_ns: Sequence[int]) -> pl.DataFrame:
     storms = run.trials.filter(measurement="session_storm", status="ok")["trial"].to_list()
-    ups = [10**8, 2 * 10**8, 7 * 10**8]
-    rows = [(trial, "clients_up", "clients", "{}", ups, [1.0, 2.0, 3.0]) for trial in storms]
+    counts = [float(up) for up, _ in enumerate(ups_ns, 1)]
+    rows = [(trial, "clients_up", "clients", "{}", list(ups_ns), counts) for trial in storms]
     return pl.DataFrame(rows, schema=SERIES_SCHEMA, orient="row")
 
 
@@ -94,6 +99,15 @@ def test_a_storm_is_a_step_for_each_client() -> None:
     assert first == [(0.0, 0), (0.1, 1), (0.2, 2), (0.7, 3)]
     assert storm.table is not None
     assert storm.table.rows[0][2:] == ("3", "0.20", "0.70")
+
+
+def test_half_of_an_even_number_is_half_and_blocks_are_in_order() -> None:
+    _, storm = figures(11, (*UPS_NS[:2], 3 * 10**8, UPS_NS[2]))
+    rows = [row for row in storm.table.rows if row[0] == "none"]
+    assert {row[2:] for row in rows} == {("4", "0.20", "0.70")}
+    blocks = [int(row[1]) for row in rows]
+    assert blocks == sorted(blocks)
+    assert blocks[-1] > 9
 
 
 def test_the_specifications_are_valid() -> None:

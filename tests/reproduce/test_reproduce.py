@@ -111,5 +111,8 @@ def test_the_command_judges_a_bundle_by_a_journal(
     found = json.loads(said.out)
     assert found["counts"] == {"reproduced": 1, "contradicted": 3, "cannot tell": 0}
     assert {one["id"]: one["verdict"] for one in found["claims"]}["faster"] == "contradicted"
+    (other / "study.toml").write_text("mine")
+    say("reproduce", str(packed), "--out", str(other)).refused(2, "already contains a journal")
+    assert (other / "study.toml").read_text() == "mine"
     packed.write_bytes(packed.read_bytes()[:-1])
     say("reproduce", str(packed), "--journal", str(other)).refused(2, "it was changed")

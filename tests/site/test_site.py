@@ -88,4 +88,7 @@ def test_the_command_and_its_exit_codes(say: Cli, sites: Sites, tmp_path: Path) 
     assert json.loads(ended.out)["runs"] == 3
     (tmp_path / "empty").mkdir()
     say("site", tmp_path / "empty", "--out", tmp_path / "none").refused(2, "no journal")
+    say("site", sites.runs, "--out", sites.runs).refused(2, "it contains the runs themselves")
+    (tmp_path / "file").touch()
+    say("site", sites.runs, "--out", tmp_path / "file").refused(2, "Not a directory")
     say("site", sites.runs / "changed.tar.gz", "--out", tmp_path / "x").refused(2, "changed")

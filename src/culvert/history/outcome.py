@@ -38,6 +38,12 @@ def history(
     the main metrics. Raises UsageError."""
     found = summaries(places(directories), metrics or compared_metrics())
     runs = found.runs
+    if metrics and found.cells.is_empty():
+        raise UsageError(
+            f"--metrics {','.join(metrics)}",
+            "no run has such a metric",
+            near(metrics[0], compared_metrics()),
+        )
     if study is not None:
         runs = runs.filter(study=study)
         if runs.is_empty():

@@ -135,13 +135,18 @@ def _opened(root: Path, stack: ExitStack) -> OpenFolder:
 
 
 def _kept(folder: OpenFolder | None, ids: Iterable[int], metrics: Sequence[str]) -> Tables:
-    """What the store has of these runs in their present state."""
+    """What the store has of these runs in their present state. A damaged store is removed."""
     if folder is None:
         return _joined([])
     wanted = pl.LazyFrame({"id": list(ids)}, schema={"id": pl.Int64})
-    runs = _scan(folder, "runs", RUNS).join(wanted, on="id", how="semi")
-    cells = _scan(folder, "cells", CELLS).join(wanted, on="id", how="semi")
-    return Tables(runs.collect(), _only(cells, metrics))
+    try:
+        runs = _scan(folder, "runs", RUNS).join(wanted, on="id", how="semi").collect()
+        cells = _scan(folder, "cells", CELLS).join(wanted, on="id", how="semi")
+        return Tables(runs, _only(cells, metrics))
+    except pl.exceptions.PolarsError:
+        for name in (*_parts(folder, "runs"), *_parts(folder, "cells")):
+            folder.remove(name)
+        return _joined([])
 
 
 def _only(cells: pl.LazyFrame, metrics: Sequence[str]) -> pl.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -38,7 +39,11 @@ def build(given: Sequence[Path], out: Path) -> Built:
     with tempfile.TemporaryDirectory(prefix="culvert-site-") as unpacked:
         places, refused = runs_of(given, Path(unpacked))
         places = [one for one in places if out.resolve() not in one.directory.resolve().parents]
-        results = list(_entries(places, out))
+        if not places:
+            raise UsageError(str(out), "it contains the runs themselves", "choose another --out")
+        numbered = list(enumerate(places, start=1))
+        with _written(out):
+            results = list(spread(partial(_entry, out=out), numbered, _FEW))
     refused += [result for result in results if isinstance(result, Refused)]
     # A run that is there twice, as a directory and as a bundle, counts once.
     apart = {
@@ -54,20 +59,21 @@ def build(given: Sequence[Path], out: Path) -> Built:
     cells = pl.concat(one.tables.cells for one in entries)
     series = series_of(runs, cells, Order.TIME)
     site = Site(tuple(entries), tuple(series), tuple(refused))
+    with _written(out), run_folder(out, make=True) as folder:
+        for name, content in pages(site):
+            with folder.inside(name) as (below, last):
+                below.write(last, content)
+    return Built(out / "index.html", len(entries), site.refused)
+
+
+@contextmanager
+def _written(out: Path) -> Iterator[None]:
     try:
-        with run_folder(out, make=True) as folder:
-            for name, content in pages(site):
-                with folder.inside(name) as (below, last):
-                    below.write(last, content)
+        yield
     except OSError as error:
         raise UsageError(
             str(out), f"it cannot be written: {error.strerror}", "choose another --out"
         ) from error
-    return Built(out / "index.html", len(entries), site.refused)
-
-
-def _entries(places: Sequence[Place], out: Path) -> Iterator[Entry | Refused]:
-    return spread(partial(_entry, out=out), list(enumerate(places, start=1)), _FEW)
 
 
 def _entry(numbered: tuple[int, Place], out: Path) -> Entry | Refused:

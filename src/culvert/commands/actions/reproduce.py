@@ -71,17 +71,22 @@ def _run(request: Request, published: Path, *, quiet: bool) -> tuple[Path, bool]
         run = RunInfo.from_journal(journal.run())
     default = Path("results") / f"{run.study}-again-{datetime.now():%Y%m%d-%H%M%S}"
     directory = request.directory or default
+    if Journal.exists(directory):
+        raise UsageError(
+            str(directory),
+            "it already contains a journal",
+            f"judge it with --journal {directory}, or choose another --out",
+        )
     with run_folder(directory, make=True) as folder, folder.writing(STUDY) as file:
         file.write(run.toml.encode())
     words = [sys.executable, "-m", "culvert", "run", str(directory / STUDY)]
     words += ["--out", str(directory), *request.lab]
     words += ["--scale", run.scale] if run.scale else []
     # A program of its own, as a run may start itself again with other privileges.
-    fresh = not Journal.exists(directory)
     code = subprocess.run(words, check=False, stdout=sys.stderr if quiet else None).returncode
-    done = code in (0, 1) and fresh and Journal.exists(directory)
-    if not done:
-        if fresh and Journal.exists(directory):
+    measured = Journal.exists(directory)
+    if code not in (0, 1) or not measured:
+        if measured:
             then = f"culvert reproduce {request.bundle} --journal {directory}"
             err.print(f"then judge it with: {then}", markup=False)
         raise typer.Exit(code or 1)

@@ -188,7 +188,7 @@ def _storm(data: Data, condition: str, parameters: str) -> Figure:
             for up, second in enumerate(up_s)
         ]
         if len(up_s) > 1:
-            half = up_s[(len(up_s) + 1) // 2]
+            half = up_s[len(up_s) // 2]
             shown = (str(block), str(len(up_s) - 1), f"{half:.2f}", f"{up_s[-1]:.2f}")
             rows.append((vpn, *shown))
     name = data.labels.cell(condition, STORM, parameters)
@@ -213,6 +213,7 @@ def _storm(data: Data, condition: str, parameters: str) -> Figure:
         "Clients that are up",
         HEIGHT_PX,
     )
+    rows.sort(key=lambda row: (row[0], int(row[1])))
     return Figure(
         name=slug(f"timeline {condition} {name}"),
         title=f"{name}: timeline",
@@ -223,6 +224,6 @@ def _storm(data: Data, condition: str, parameters: str) -> Figure:
         alt_text="Step lines of the number of clients that carry packets, over time.",
         panels=(panel,),
         table=FigureTable(
-            ("VPN", "block", "clients", "half up, s", "all up, s"), "lrrrr", tuple(sorted(rows))
+            ("VPN", "block", "clients", "half up, s", "all up, s"), "lrrrr", tuple(rows)
         ),
     )
