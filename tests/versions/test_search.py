@@ -96,6 +96,14 @@ def test_without_the_change_nothing_is_searched() -> None:
         found(Simulated("c16", broken={"c16"}))
 
 
+def test_the_trials_may_be_used_up_before_the_change_is_shown() -> None:
+    bench = Simulated("c11", change=math.log(0.99))
+    with pytest.raises(CulvertError, match="it is not shown to have the claimed change") as error:
+        found(bench, most=5)
+    assert "--max-trials" in error.value.remedy
+    assert [commit for commit, _ in bench.measured] == ["c16"] * 5
+
+
 def test_what_is_left_when_the_trials_are_used_up() -> None:
     result, _ = found(Simulated("c11"), most=6)
     assert not result.named

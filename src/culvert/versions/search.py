@@ -83,18 +83,18 @@ class Search:
 
     def run(self) -> Found:
         """Measure until one commit is named, or ``most`` blocks are. Raises CulvertError if the bad
-        commit cannot be measured, or does not have the change."""
+        commit cannot be measured, or is not shown to have the change."""
         self._ends()
         while True:
             chances = posterior(len(self.commits), self._seen)
             groups = suspects(chances, self._skipped)
+            best = self.commits[groups[0].commits[-1] - 1]
+            self.say(f"most suspect: {best[:12]}, {100 * groups[0].probability:.0f} %")
             named = groups[0].probability >= self._level
             commit = next_commit(chances, self._skipped)
             if named or commit is None or len(self._seen) >= self.most:
                 break
             self._measure(commit)
-            best = self.commits[groups[0].commits[-1] - 1]
-            self.say(f"most suspect: {best[:12]}, {100 * groups[0].probability:.0f} %")
         places = groups[0].commits if named else credible(groups, self._level)
         return Found(
             tuple(self.commits[one - 1] for one in places),
@@ -116,14 +116,21 @@ class Search:
             found = ends(values, self.change, self.error * ENDS_SHARE)
             if found is Ends.SHOWN:
                 return
-            if found is Ends.REFUTED:
-                change = f"{100 * (math.exp(sum(values) / len(values)) - 1):+.1f} %"
-                raise CulvertError(
-                    f"commit {self.commits[-1][:12]}",
-                    f"it does not have the claimed change: {change} in {len(values)} blocks",
-                    "correct the claim, or the good and the bad commit",
-                )
-            self._measure(bad)
+            if found is Ends.OPEN and len(self._seen) < self.most:
+                self._measure(bad)
+                continue
+            change = f"{100 * (math.exp(sum(values) / len(values)) - 1):+.1f} %"
+            verdict, remedy = (
+                "it does not have",
+                "correct the claim, or the good and the bad commit",
+            )
+            if found is Ends.OPEN:
+                verdict, remedy = "it is not shown to have", "allow more blocks with --max-trials"
+            raise CulvertError(
+                f"commit {self.commits[-1][:12]}",
+                f"{verdict} the claimed change: {change} in {len(values)} blocks",
+                remedy,
+            )
 
     def _measure(self, place: int) -> None:
         commit = self.commits[place - 1]

@@ -100,6 +100,9 @@ def test_wrong_use_is_named_before_anything_is_built(
     found = say("versions", "HEAD", "HEAD", *words)
     assert (found.code, "ended with exit code 1" in found.err) == (1, True)
     assert say("versions", "HEAD", "none", *words).code == 2
+    claim = ("--claim", "tcp goodput falls by 5 %")
+    for command in (("versions", "HEAD", "HEAD"), ("bisect", "HEAD", "HEAD", *claim)):
+        say(*command, *words, "--alpha", "0").refused(2, "--alpha")
 
 
 def test_bisect_names_the_commit_and_goes_on(

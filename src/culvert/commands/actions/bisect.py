@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from culvert.commands.actions.compare import share
+from culvert.commands.actions.compare import error_rate
 from culvert.console import err, out, print_json
 from culvert.versions.builds import Builder
 from culvert.versions.claim import Claim
@@ -28,7 +28,7 @@ def run_bisect(
     as_json: bool,
 ) -> bool:
     """Print the commit; true if it is named. Raises CulvertError."""
-    rate = share(error, "--alpha", most=0.2)
+    rate = error_rate(error)
     repository = builder.repository
     first, last = repository.commit(good), repository.commit(bad)
     commits = repository.after(first, last)

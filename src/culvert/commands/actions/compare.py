@@ -38,11 +38,7 @@ def run_compare(
     Raises UsageError.
     """
     largest = share(tolerance, "--tolerance", most=0.5)
-    rate = share(alpha, "--alpha", most=0.2)
-    if rate == 0:
-        raise UsageError(
-            "--alpha", "with an error rate of 0 no difference can be shown", "write 5%"
-        )
+    rate = error_rate(alpha)
     a, b = sides(words, vpns)
     outcome = compare(a, b, tolerance=largest, alpha=rate, only=only, metrics=metrics_of(metrics))
     write(outcome, form, file)
@@ -58,6 +54,14 @@ def share(text: str, option: str, *, most: float) -> float:
             f"{option} {text}", f"it must be a share from 0 to {100 * most:g} %", "write 3%"
         )
     return value
+
+
+def error_rate(text: str) -> float:
+    """Of ``--alpha``. Raises UsageError."""
+    rate = share(text, "--alpha", most=0.2)
+    if rate == 0:
+        raise UsageError("--alpha", "with an error rate of 0 nothing can be shown", "write 5%")
+    return rate
 
 
 def metrics_of(text: str | None) -> tuple[str, ...]:

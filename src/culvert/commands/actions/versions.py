@@ -9,7 +9,7 @@ from pathlib import Path
 
 from culvert.api.opening import measure
 from culvert.api.run import Run
-from culvert.commands.actions.compare import metrics_of, share, write
+from culvert.commands.actions.compare import error_rate, metrics_of, share, write
 from culvert.compare.form import Form
 from culvert.compare.outcome import CompareOutcome, compare
 from culvert.compare.side import sides
@@ -46,7 +46,7 @@ def run_versions(request: VersionsRequest, form: Form) -> bool:
     """Print the comparison, write it with the report; true if the head is slower or a cell of it
     has no trial that counts. Raises CulvertError."""
     tolerance = share(request.tolerance, "--tolerance", most=0.5)
-    alpha = share(request.alpha, "--alpha", most=0.2)
+    alpha = error_rate(request.alpha)
     plan = {"blocks": {"budget": request.budget}}
     text = request.composed.text({BASE: _UNBUILT, HEAD: _UNBUILT}, plan)
     study = Study.parse(text, installed_catalogue(), source=request.composed.study)
