@@ -21,7 +21,7 @@ pytestmark = [
 ]
 
 
-def visit(page: Path, profile: Path) -> tuple[str, list[str]]:
+def visit(page: Path, profile: Path, *options: str) -> tuple[str, list[str]]:
     """The document after its scripts have run, and what the page wrote to the console."""
     ended = subprocess.run(
         [
@@ -37,6 +37,7 @@ def visit(page: Path, profile: Path) -> tuple[str, list[str]]:
             "--enable-logging=stderr",
             "--virtual-time-budget=20000",
             f"--user-data-dir={profile}",
+            *options,
             "--dump-dom",
             page.as_uri(),
         ],
@@ -61,6 +62,16 @@ def test_every_chart_is_drawn_and_the_console_is_silent(
     assert int(drawn[1]) == len(Page(text).charts)
     assert "could not be drawn" not in Page(document).text
     assert document.count("<svg") >= int(drawn[1])
+
+
+def test_charts_in_a_narrow_window_have_room_for_their_labels(
+    plain: tuple[Path, str], tmp_path: Path
+) -> None:
+    page = printed(plain[1], tmp_path / "report.html")
+    document, _ = visit(page, tmp_path / "profile", "--window-size=400,900")
+    widths = [int(width) for width in re.findall(r'class="marks" width="(\d+)"', document)]
+    assert len(widths) == len(Page(plain[1]).charts)
+    assert min(widths) >= 440
 
 
 def printed(text: str, page: Path) -> Path:

@@ -9,9 +9,15 @@
     mode: "vega-lite", renderer: "svg", actions: false, ast: true, config: charts.config,
     tooltip: { theme: "custom" },
   };
+  // In a narrower place its labels would be cut off: there the whole drawing is made smaller.
+  const least = 440;
+  const fitting = function (panel, width) {
+    if (panel.width !== "container" || width >= least) return panel;
+    return Object.assign({}, panel, { width: least, autosize: { type: "fit-x", contains: "padding" } });
+  };
   let drawn = 0;
   const draw = function (place) {
-    vegaEmbed(place, charts.panels[place.id], options).then(
+    vegaEmbed(place, fitting(charts.panels[place.id], place.clientWidth), options).then(
       function () {
         place.style.minHeight = "";
         drawn += 1;

@@ -202,7 +202,7 @@ def _disturbed(rows: Sequence[tuple[str, ...]]) -> Table:
 
 
 def _behaviour(sentences: Sequence[str]) -> Text:
-    note = Text("Intervals of these cells are too narrow\n", style="yellow")
+    note = Text("Intervals of these cells may be too narrow\n", style="yellow")
     for sentence in sentences[:_MOST_REASONS]:
         note.append(f"  {sentence}\n", style="default")
     if len(sentences) > _MOST_REASONS:

@@ -67,7 +67,13 @@ def pooling_table(data: Data) -> FigureTable:
     """Cells with several values per trial: analysed by trial, and pooled."""
     columns = (
         *("VPN", "Cell", "Metric", "trials", "mean over trials", "95 %", "p"),
-        *("values pooled", "95 % if pooled", "p if pooled", "design effect", "effective n"),
+        *(
+            "values pooled",
+            "95 % if pooled",
+            "p if pooled",
+            "design effect",
+            "effective sample size",
+        ),
     )
     rows = tuple(_pooled(data, row) for row in data.pooled.head(MOST).iter_rows(named=True))
     return FigureTable(columns, "lllrrrrrrrrr", rows)

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from culvert.analysis.declared import figures
+from culvert.analysis.declared import figures, title_of
 from culvert.analysis.headline import Headline, Question, Winner
 from culvert.errors import some
 from culvert.report.labels import Labels
@@ -117,7 +117,7 @@ def behaviour_sentences(data: Data) -> tuple[str, ...]:
 
     Figures are those of ``figures()``; of a measurement that has none of them, every metric without
     labels.
-    ``wireguard/go, TCP, goodput_bps: not independent: 20 trials, effective sample size 6; ...``
+    ``wireguard/go, TCP, Goodput: not independent: 20 trials, effective sample size 6; ...``
     """
     plain = data.summary.filter(pl.col("labels") == "{}")
     figure = pl.col("metric").is_in(sorted(figures()))
@@ -138,7 +138,8 @@ def _sentence(row: Mapping[str, Any], labels: Labels) -> str:
         parts.append(f"it drifts {'upwards' if row['tau'] > 0 else 'downwards'}")
     if row["jumps"]:
         parts.append(f"it jumps at trial {_numbers(row['jumps'].split())}")
-    return f"{row['vpn']}, {cell}, {row['metric']}: {'; '.join(parts)}"
+    metric = title_of(row["metric"], row["measurement"]) or row["metric"]
+    return f"{row['vpn']}, {cell}, {metric}: {'; '.join(parts)}"
 
 
 def _numbers(jumps: Sequence[str]) -> str:

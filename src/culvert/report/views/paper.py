@@ -19,7 +19,7 @@ _DISTINGUISHED = 0.05
 _TITLES = {"tcp": "Table A1: TCP, Mbit/s", "udp": "Table A2: UDP, Mbit/s"}
 _COLUMNS = (
     *("test", "condition", "runs", "dropped", "mean", "sd", "cv", "\u00d7 1450", "\u00d7 1230"),
-    *("median \u00d7 1230 [95 %]", "effective n", "note"),
+    *("median \u00d7 1230 [95 %]", "effective sample size", "note"),
 )
 
 
