@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from culvert.machine.record.cpu import parse_cpu_list, parse_cpuinfo
 from culvert.machine.record.kernel import (
     parse_cgroup,
-    parse_os_release,
     parse_parameters,
     parse_preemption,
 )
@@ -34,7 +33,6 @@ def test_no_text_is_an_error_and_all_results_are_json(text: str) -> None:
     json.dumps(
         [
             parse_cgroup(text),
-            parse_os_release(text),
             parse_parameters(text),
             parse_preemption(text),
             parse_loadavg(text),
@@ -137,12 +135,6 @@ def test_meminfo_leaves_counts_out() -> None:
 def test_steal_is_the_sum_over_all_cpus() -> None:
     assert parse_steal("cpu0 1 1 1 1 1 1 1 99\ncpu  1 2 3 4 5 6 7 80 9 10\n") == 80
     assert parse_steal("cpu 1 2 3\n") is None
-
-
-def test_os_release_unquotes() -> None:
-    text = "# a comment\nNAME=\"Some 'Linux'\"\nID=x\nBAD LINE\nOPEN='\n"
-
-    assert parse_os_release(text) == {"NAME": "Some 'Linux'", "ID": "x"}
 
 
 def test_dashes_and_underscores_are_the_same_in_parameters() -> None:

@@ -25,7 +25,7 @@ INSTALLERS = {
 
 @cache
 def _distribution() -> str:
-    return read_distribution(Tree()).id or ""
+    return read_distribution().id or ""
 
 
 def install(package: str) -> str:

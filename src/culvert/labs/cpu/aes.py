@@ -6,7 +6,9 @@ The kernel's own code ignores them: for a kernel VPN the registered cipher drive
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+
+from culvert.machine.record.cpu import parse_cpuinfo
+from culvert.machine.tree import Tree
 
 OPENSSL = "OPENSSL_ia32cap"
 GO = "GODEBUG"
@@ -20,16 +22,12 @@ OFF: Mapping[str, str] = {
 }
 
 
-def has_instructions(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool | None:
+def has_instructions() -> bool | None:
     """Whether the processor has AES instructions; None if the kernel does not report it."""
-    try:
-        return lists_instructions(cpuinfo.read_text())
-    except OSError:
-        return None
+    return lists_instructions(Tree().text("/proc/cpuinfo") or "")
 
 
 def lists_instructions(text: str) -> bool | None:
     """The same from the content of /proc/cpuinfo."""
-    lines = text.splitlines()
-    flags = [line.partition(":")[2].split() for line in lines if line.startswith(("flags", "Feat"))]
-    return "aes" in flags[0] if flags else None
+    flags = parse_cpuinfo(text).flags
+    return "aes" in flags if flags else None

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from culvert.errors import NotPossible
 from culvert.labs.guest import guest
+from culvert.machine.record.cpu import parse_cpu_list
 
 ROOT = Path("/proc/irq")
 
@@ -70,15 +71,8 @@ def _taken_by(file: Path) -> set[int]:
         with suppress(OSError):
             text = file.with_name(name).read_text().strip()
             if text:
-                return set(_cpus(text))
+                return set(parse_cpu_list(text) or ())
     return set()
-
-
-def _cpus(text: str) -> Iterator[int]:
-    """The CPUs of a list such as ``0,2-3``."""
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        yield from range(int(first), int(last or first) + 1)
 
 
 def _name(irq: Path) -> str:

@@ -20,6 +20,7 @@ from culvert.labs.hosts.links.network import passages
 from culvert.labs.hosts.remote.agent import encoded
 from culvert.labs.hosts.remote.pipes import CHUNK, dial
 from culvert.labs.hosts.remote.process import RemoteProcess
+from culvert.labs.namespace import sysctls
 from culvert.labs.node import Node
 from culvert.labs.passage import PASSAGES
 from culvert.labs.process import Process
@@ -211,7 +212,7 @@ class SshNode(Node):
             "kernel": self.kernel_release,
             "cpus": list(self.cpus) if self.cpus else None,
             "underlay": self.device_facts(self.underlay.device),
-            "sysctls": facts.sysctls(self),
+            "sysctls": sysctls.recorded(self),
             **({PASSAGES: passages(self.host, self.peers)} if self.peers else {}),
             **({"variables": self._variables} if self._variables else {}),
         }

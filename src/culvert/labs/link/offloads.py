@@ -8,6 +8,7 @@ those of tunnels. Checksum offload stays: it changes no packet, and UDP_SEGMENT 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from pyroute2.ethtool.ioctl import IoctlEthtool
 
@@ -20,6 +21,16 @@ SUPER_PACKETS = re.compile(r"tx-.*segmentation|tx-gso-.*|rx-gro.*|rx-lro|rx-udp-
 def makes_super_packets(feature: str) -> bool:
     """Whether a feature creates super-packets, and must be off on a link without offloads."""
     return SUPER_PACKETS.fullmatch(feature) is not None
+
+
+def described(features: Mapping[str, bool]) -> dict[str, object]:
+    """Which of a device's features are on, for the record."""
+    return {
+        "offloads_on": sorted(
+            name for name, on in features.items() if on and makes_super_packets(name)
+        ),
+        "checksum_offload": any(on and "checksum" in name for name, on in features.items()),
+    }
 
 
 def switch_off(device: str) -> None:

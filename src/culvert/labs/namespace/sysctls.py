@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from culvert.errors import LabError
+from culvert.labs.node import Node
 from culvert.topology.ip import IpVersion
 from culvert.topology.nat import MAPPING_S
 
@@ -77,7 +78,6 @@ RECORDED = (
     "net.ipv4.ip_forward",
     "net.ipv6.conf.default.disable_ipv6",
 )
-"""Settings of a node that influence the measurements, for the record."""
 
 CONGESTION_CONTROL = "net/ipv4/tcp_congestion_control"
 DEFAULT_CONGESTION_CONTROL = "cubic"
@@ -113,3 +113,15 @@ def apply(settings: Mapping[str, str]) -> None:
                 error.strerror or str(error),
                 "load the kernel module for it, or see `culvert doctor`",
             ) from error
+
+
+def recorded(node: Node) -> dict[str, str | None]:
+    """Settings that influence the measurements; None for missing ones."""
+    return {name: _read(node, name.replace(".", "/")) for name in RECORDED}
+
+
+def _read(node: Node, name: str) -> str | None:
+    try:
+        return " ".join(node.sysctl(name).split())
+    except OSError:
+        return None

@@ -33,19 +33,26 @@ def stopped(pid: int, proc: Path = Path("/proc")) -> list[int]:
     process = f"{proc}/{pid}"
     try:
         state = _content(f"{process}/stat").rpartition(b")")[2].split()[0]
-        with os.scandir(f"{process}/task") as threads:
-            children = [
+    except (OSError, IndexError):
+        return []  # it ended while its file was read
+    if state in b"Tt":
+        found.append(pid)
+    for child in children(pid, proc):
+        found += stopped(child, proc)
+    return found
+
+
+def children(pid: int, proc: Path = Path("/proc")) -> list[int]:
+    """Those of all its threads; none if it has ended."""
+    try:
+        with os.scandir(f"{proc}/{pid}/task") as threads:
+            return [
                 int(child)
                 for thread in threads
                 for child in _content(f"{thread.path}/children").split()
             ]
-    except (OSError, IndexError, ValueError):
-        return []  # it ended while its files were read
-    if state in b"Tt":
-        found.append(pid)
-    for child in children:
-        found += stopped(child, proc)
-    return found
+    except (OSError, ValueError):
+        return []
 
 
 def cpu_groups(pid: int, proc: Path = Path("/proc")) -> dict[str, str]:

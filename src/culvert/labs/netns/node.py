@@ -277,7 +277,7 @@ class NetnsNode(Node, Enterable, Steerable):
             **self._processor_facts(),
             "cpus": list(self.cpus) if self.cpus else None,
             "underlay": self.device_facts(self.underlay.device),
-            "sysctls": self.inside(facts.sysctls),
+            "sysctls": sysctls.recorded(self),
         }
 
     def _processor_facts(self) -> dict[str, Any]:

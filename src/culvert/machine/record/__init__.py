@@ -45,7 +45,7 @@ def observe(tree: Tree | None = None) -> Environment:
     tree = tree or Tree()
     return Environment(
         kernel=read_kernel(tree),
-        distribution=read_distribution(tree),
+        distribution=read_distribution(),
         cpu=read_cpu(tree),
         memory=read_memory(tree),
         virtualisation=read_virtualisation(tree),

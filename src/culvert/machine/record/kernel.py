@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import shlex
+import platform
 from dataclasses import dataclass
 
 from culvert.machine.tree import Tree, chosen
@@ -142,27 +142,12 @@ def parse_cgroup(mounts: str) -> str | None:
     return "v2" if v2 else "v1" if v1 else None
 
 
-def read_distribution(tree: Tree) -> OsRelease:
-    """Read os-release(5)."""
-    values = parse_os_release(
-        tree.text("/etc/os-release") or tree.text("/usr/lib/os-release") or ""
-    )
+def read_distribution() -> OsRelease:
+    """That of the system; without a value if it has no os-release(5)."""
+    try:
+        values = platform.freedesktop_os_release()
+    except (OSError, UnicodeDecodeError):
+        values = {}
     return OsRelease(
         id=values.get("ID"), version=values.get("VERSION_ID"), name=values.get("PRETTY_NAME")
     )
-
-
-def parse_os_release(text: str) -> dict[str, str]:
-    """Keys and unquoted values of os-release(5); lines that are not assignments are skipped."""
-    values: dict[str, str] = {}
-    for line in text.splitlines():
-        key, equals, quoted = line.strip().partition("=")
-        if not equals or not key.isidentifier():
-            continue
-        try:
-            words = shlex.split(quoted)
-        except ValueError:  # an open quote
-            continue
-        if words:
-            values[key] = words[0]
-    return values

@@ -9,7 +9,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from culvert.errors import NotPossible
+from culvert.labs.capability import Capability
 from culvert.labs.kubernetes.pods.node import PodNode
+from culvert.machine.trials.privileges import parse_effective
 from culvert.measurements.base import Measurement
 from culvert.measurements.instruments.base import Instrument
 from culvert.study.parameters import CONGESTION
@@ -21,8 +23,6 @@ _ELSEWHERE = "run it in the lab netns"
 _ALLOWED = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
 _DEFAULT = "/proc/sys/net/ipv4/tcp_congestion_control"
 _STATUS = "/proc/self/status"
-_NET_ADMIN = 12
-"""The bit of the capability that permits every congestion control (capabilities(7))."""
 
 
 def refuse(spec: LabSpec, measurement: Measurement[Any], parameters: BaseModel) -> None:
@@ -120,6 +120,7 @@ def allowed_in(pods: Sequence[PodNode]) -> frozenset[str] | None:
 
 
 def _is_network_admin(files: Mapping[str, str]) -> bool:
-    lines = (line.split() for line in files[_STATUS].splitlines())
-    effective = next((words[1] for words in lines if words[:1] == ["CapEff:"]), "0")
-    return bool(int(effective, 16) >> _NET_ADMIN & 1)
+    """Whether the capability that permits every congestion control is effective
+    (capabilities(7))."""
+    effective = parse_effective(files[_STATUS]) or 0
+    return bool(effective >> Capability.NET_ADMIN & 1)

@@ -6,7 +6,6 @@ from typing import Any
 
 from culvert.labs import iproute
 from culvert.labs.link import offloads
-from culvert.labs.namespace.sysctls import RECORDED
 from culvert.labs.node import Node
 
 
@@ -28,10 +27,7 @@ def of_device(node: Node, device: str) -> dict[str, Any]:
             ]
     features = _features(node, device)
     if features is not None:
-        found["offloads_on"] = sorted(
-            name for name, on in features.items() if on and offloads.makes_super_packets(name)
-        )
-        found["checksum_offload"] = any(on and "checksum" in name for name, on in features.items())
+        found |= offloads.described(features)
     return found
 
 
@@ -50,18 +46,6 @@ def makes_super_packets(node: Node, device: str) -> bool:
     return features is None or any(
         on and offloads.makes_super_packets(name) for name, on in features.items()
     )
-
-
-def sysctls(node: Node) -> dict[str, str | None]:
-    """Settings that influence the measurements; None for missing ones."""
-    return {name: _read(node, f"/proc/sys/{name.replace('.', '/')}") for name in RECORDED}
-
-
-def _read(node: Node, path: str) -> str | None:
-    try:
-        return " ".join(node.text(path).split())
-    except OSError:
-        return None
 
 
 def _features(node: Node, device: str) -> dict[str, bool] | None:

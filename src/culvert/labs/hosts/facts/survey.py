@@ -11,6 +11,7 @@ from typing import Any
 from culvert.errors import LabError
 from culvert.labs import iproute
 from culvert.labs.hosts.host import SshHost
+from culvert.machine.record.cpu import parse_cpu_list
 from culvert.topology.plan import Attachment
 
 _MARK = "@@"
@@ -34,9 +35,6 @@ _OF_IPV6 = ("addresses6", "routes6", "rules6")
 _NOWHERE = ("throw", "unreachable", "blackhole", "prohibit")
 _PORT = re.compile(r"^\s*\d+: [0-9A-F]+:([0-9A-F]{4}) ", re.MULTILINE)
 _FIREWALL_TABLE = re.compile(r"^table (\S+) (\S+)", re.MULTILINE)
-MOST_CPUS = 8192
-"""Of Linux (NR_CPUS)."""
-_DIGITS = 9
 _ADDRESS = ("local", "prefixlen", "scope")
 _ROUTE = ("type", "dst", "gateway", "dev", "metric", "table", "prefsrc")
 _RULE = ("priority", "src", "dst", "fwmark", "table")
@@ -84,7 +82,8 @@ class Survey:
         shown = {name: iproute.entries(found.get(name, "?"), host.name) for name in _NEEDED}
         shown |= {name: iproute.entries(found.get(name, ""), host.name) for name in _OF_IPV6}
         ports = {6: _ports(found.get("tcp", "")), 17: _ports(found.get("udp", ""))}
-        cpus, firewall = _cpus(found.get("cpus", "")), _firewall(found.get("firewall", ""))
+        cpus = parse_cpu_list(found.get("cpus", "").partition(":")[2]) or ()
+        firewall = _firewall(found.get("firewall", ""))
         return cls(host.name, **shown, ports=ports, cpus=cpus, firewall=firewall)
 
     @property
@@ -168,12 +167,3 @@ def _firewall(text: str) -> list[dict[str, Any]]:
     """From lines such as ``table inet filter`` (nft(8))."""
     found = _FIREWALL_TABLE.findall(text)
     return [{"table": table, "family": family} for family, table in found]
-
-
-def _cpus(text: str) -> tuple[int, ...]:
-    """From a list such as 0-3,8."""
-    cpus: list[int] = []
-    for part in filter(None, text.partition(":")[2].strip().split(",")):
-        first, _, last = part.partition("-")
-        cpus += range(int(first[:_DIGITS]), min(int((last or first)[:_DIGITS]), MOST_CPUS) + 1)
-    return tuple(cpus)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from culvert.errors import UsageError
+from culvert.labs.cpu import aes
 from culvert.labs.host import Host
 from culvert.machine.trials.commands import Command, commands_of
 
@@ -21,7 +22,7 @@ def has(host: Host, feature: str) -> bool:
         case "tun":
             return _opens(host, "/dev/net/tun")
         case "aes-instructions":
-            return " aes" in host.text("/proc/cpuinfo")
+            return aes.lists_instructions(host.text("/proc/cpuinfo")) is True
     commands = commands_of(feature)
     if not commands:
         raise UsageError(f"feature '{feature}'", "cannot be tried on a host", "leave it out")

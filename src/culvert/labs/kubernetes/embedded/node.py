@@ -12,7 +12,7 @@ from typing import Any
 from culvert.errors import LabError
 from culvert.labs.host import Completed, Variables
 from culvert.labs.kubernetes.embedded import groups
-from culvert.labs.namespace.usage import usage_of
+from culvert.labs.namespace.usage import children, usage_of
 from culvert.labs.netns.node import NetnsNode
 from culvert.labs.process import Process, Usage
 from culvert.waiting import wait_until
@@ -42,7 +42,8 @@ class ClusterNode:
         self.directory = at.directory / _FOLDER
         self._tree = tree
         self._init: Process | None = None
-        self._pid = 0
+        self.pid = 0
+        """The first process of its namespaces, as the machine numbers it."""
         self.programs: dict[str, Process] = {}
 
     def start(self, hosts: Mapping[str, IPv4Address]) -> None:
@@ -73,9 +74,10 @@ class ClusterNode:
                     init.log_text().strip()[-300:] or "its first process has ended",
                     "run `culvert doctor`; see which mount this kernel refuses",
                 )
-            return _child(init.pid) if (self.directory / "ready").exists() else None
+            is_ready = (self.directory / "ready").exists()
+            return next(iter(children(init.pid)), None) if is_ready else None
 
-        self._pid = wait_until(
+        self.pid = wait_until(
             ready,
             what=f"the namespaces of node {self.name}",
             deadline_s=START_DEADLINE_S,
@@ -143,13 +145,8 @@ class ClusterNode:
         self._init = None
         groups.remove(self.group)
 
-    @property
-    def pid(self) -> int:
-        """The first process of its namespaces, as the machine numbers it."""
-        return self._pid
-
     def _enter(self) -> list[str]:
-        target = ["--target", str(self._pid)]
+        target = ["--target", str(self.pid)]
         return ["nsenter", *target, "--mount", "--uts", "--ipc", "--pid", "--wd=/", "--"]
 
     def _require_init(self) -> Process:
@@ -158,22 +155,10 @@ class ClusterNode:
         return self._init
 
 
-def _child(pid: int) -> int | None:
-    return next(iter(_children(pid)), None)
-
-
-def _children(pid: int) -> list[int]:
-    try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        return [int(word) for task in tasks for word in (task / "children").read_text().split()]
-    except OSError:
-        return []  # it has ended
-
-
 def _family(pid: int) -> list[int]:
     found = [pid]
     for each in found:
-        found += _children(each)
+        found += children(each)
     return found
 
 
