@@ -59,12 +59,12 @@ def probe_flood(lab: Lab, *, rate_pps: float | None = None, seconds: int = SECON
     with bare_session(lab) as session:
         stream = UdpStream(session.inner(lab.b), (SIZE,), seconds, rate_pps=rate_pps)
         run = UdpRun(session, stream, QUIET_MS)
-        before = cpu_s(session.a.pid), cpu_s(session.b.pid)
+        before = cpu_s(session.a.process.pid), cpu_s(session.b.process.pid)
         run.start()
         sent = run.sent()
-        sender_s = cpu_s(session.a.pid) - before[0]
+        sender_s = cpu_s(session.a.process.pid) - before[0]
         sunk = run.finish().sunk
-        receiver_s = cpu_s(session.b.pid) - before[1]
+        receiver_s = cpu_s(session.b.process.pid) - before[1]
     return Flood(sent.packets, sender_s, sunk.packets, receiver_s, sunk.socket_drops)
 
 
@@ -74,7 +74,7 @@ def probe_source(lab: Lab, *, segmentation: str = "auto") -> Flood:
         device = lab.a.underlay.device
         accounting = a.begin("accounting", pids=[], kernel_threads=[], devices=[device])
         accounting.ready()
-        before = cpu_s(a.pid)
+        before = cpu_s(a.process.pid)
         source = a.begin(
             "udp_source",
             to=_address(lab),
@@ -85,7 +85,7 @@ def probe_source(lab: Lab, *, segmentation: str = "auto") -> Flood:
             segmentation=segmentation,
         )
         sent = parse(UdpSource, source.result(DEADLINE_S))
-        sender_s = cpu_s(a.pid) - before
+        sender_s = cpu_s(a.process.pid) - before
         counted = parse(Accounted, accounting.stop()).device(device)
     return Flood(min(sent.packets, counted.tx_packets if counted else 0), sender_s)
 

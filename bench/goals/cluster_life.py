@@ -88,8 +88,8 @@ def _processes(over: OverVpn) -> set[int]:
 def _first_figure(under: UnderEmbedded, number: int) -> float:
     """The command in the network of the control plane, with the machine's files."""
     assert under.over.cluster is not None
-    control = under.over.cluster.control
-    config = control.at.write("bench/kubeconfig", under.over.cluster.kubeconfig, secret=True)
+    control = under.over.cluster.plane.node
+    config = control.at.write("bench/kubeconfig", under.over.cluster.plane.kubeconfig, secret=True)
     argv = [
         *("nsenter", "--target", str(control.pid), "--net"),
         *(str(Path(sys.executable).parent / "culvert"), "run", "pods", "--lab", "kubernetes"),

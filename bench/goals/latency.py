@@ -115,7 +115,7 @@ def _rtt(lab: Lab, *, rate_pps: float, count: int, memory: list[float] | None = 
             spin_us=1000,
         )
         if memory is not None:
-            memory.append(_peak_bytes(session.a.pid))
+            memory.append(_peak_bytes(session.a.process.pid))
     return found
 
 

@@ -57,9 +57,9 @@ class TcpCpu(RatioAtMost):
 def _probe(lab: Lab) -> tuple[float, float]:
     """Goodput in bit/s, CPU seconds per gigabyte."""
     with bare_session(lab) as session:
-        before_s = cpu_s(session.a.pid) + cpu_s(session.b.pid)
+        before_s = cpu_s(session.a.process.pid) + cpu_s(session.b.process.pid)
         done = TcpLoad(session, TcpStreams(SECONDS), upward=True).finish()
-        spent_s = cpu_s(session.a.pid) + cpu_s(session.b.pid) - before_s
+        spent_s = cpu_s(session.a.process.pid) + cpu_s(session.b.process.pid) - before_s
     return done.goodput_bps, 1e9 * spent_s / max(done.sunk.bytes, 1)
 
 

@@ -7,13 +7,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from culvert import tools
 from culvert.errors import LabError
-from culvert.labs.kubernetes.pods import lost
+from culvert.labs.kubernetes.pods.lost import Controller
 from culvert.labs.namespace import cleanup
 from culvert.labs.namespace.cleanup import Leftover, LeftoverKind
 from culvert.labs.namespace.places import prepare_names
@@ -114,11 +115,10 @@ def test_on_a_node_no_run_is_taken_for_dead(lab: LabFactory) -> None:
 
 
 def test_a_process_of_the_same_number_is_another() -> None:
-    me = lost.this_process()
-    assert me.alive()
-    assert lost.Owner.parse(str(me)) == me
-    assert not lost.Owner(me.pid, me.start_ticks + 1, me.boot).alive()
-    assert not lost.Owner(me.pid, me.start_ticks, "another-boot").alive()
+    me = Controller.this()
+    assert me.lives() is True
+    assert replace(me, start_ticks=me.start_ticks + 1).lives() is False
+    assert replace(me, boot="another-boot").lives() is None
 
 
 def _live(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from culvert.errors import LabError, UsageError
+from culvert.labs.link import offloads
 from culvert.labs.link.token_bucket import token_bucket
 from culvert.labs.netns.lab import NetnsLab
 from culvert.topology.link.spec import LinkSpec
@@ -127,7 +128,7 @@ def test_super_packets_cross_with_offloads(lab: LabFactory, kind: str) -> None:
 
 
 def test_checksum_offload_stays(lab: LabFactory) -> None:
-    features = lab().a.features("u0")
+    features = lab().a.inside(lambda: offloads.read("u0"))
     assert features["tx-checksum-ip-generic"]
     assert not features["tx-udp-segmentation"]
     assert not features["tx-tcp-segmentation"]

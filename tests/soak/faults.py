@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import cast
 
 from culvert.errors import CulvertError
 from culvert.journal.marks import Disturber
-from culvert.labs.netns.lab import NetnsLab
 from culvert.trial.session import Session
 from tests.soak.clock import Clock
 
@@ -121,10 +119,10 @@ def _victim(fault: Fault, session: Session, chance: random.Random) -> tuple[str,
     match fault:
         case Fault.KILL_PROBE | Fault.STOP_PROBE:
             name = chance.choice(list(session.ends))
-            return f"the probe on node {name}", session.ends[name].pid
+            return f"the probe on node {name}", session.ends[name].process.pid
         case Fault.KILL_WIRE | Fault.STOP_WIRE:
-            wires = cast(NetnsLab, session.lab).wires
-            return "the wire (culvert-wire)", wires[0].program.pid if wires else None
+            pids = [one.pid for one in session.lab.programs]
+            return "the wire (culvert-wire)", next(iter(pids), None)
     running = [one for each in session.vpn.processes.values() for one in each]
     if not running:
         return "", None

@@ -15,7 +15,6 @@ from typing import cast
 import pytest
 
 from culvert.journal.marks import Disturber, marks_of
-from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.node import Node
 from culvert.labs.process import how_ended, remedy_for
 from culvert.measurements.base import BaseParameters
@@ -70,16 +69,14 @@ def hit(
 
 
 def wire(session: Session) -> int:
-    pid = cast(NetnsLab, session.lab).wires[0].program.pid
-    assert pid is not None
-    return pid
+    return session.lab.programs[0].pid
 
 
 @pytest.mark.lab
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("end", ["a", "b"])
 def test_a_probe_that_is_killed(kind: str, end: str) -> None:
-    finding = hit(kind, lambda session: session.ends[end].pid, signal.SIGKILL)
+    finding = hit(kind, lambda session: session.ends[end].process.pid, signal.SIGKILL)
     assert finding.status is Status.FAILED
     assert finding.reason.startswith(f"the probe on node {end}: it was killed (SIGKILL)")
     assert "another program killed it" in finding.remedy
@@ -88,7 +85,7 @@ def test_a_probe_that_is_killed(kind: str, end: str) -> None:
 @pytest.mark.lab
 @pytest.mark.parametrize("end", ["a", "b"])
 def test_a_probe_that_is_stopped(end: str) -> None:
-    finding = hit("rtt", lambda session: session.ends[end].pid, signal.SIGSTOP)
+    finding = hit("rtt", lambda session: session.ends[end].process.pid, signal.SIGSTOP)
     assert finding.status is Status.FAILED
     assert finding.reason.startswith(f"the probe on node {end}: it is stopped")
     assert "that stops processes" in finding.remedy

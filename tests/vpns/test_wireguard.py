@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from culvert import tools
 from culvert.errors import NotPossible, VpnError
 from culvert.labs.base import Lab
+from culvert.labs.link import offloads
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.netns.node import NetnsNode
 from culvert.runid import new_run_id
@@ -210,7 +211,8 @@ def test_without_offloads_the_tunnel_is_handed_single_packets(pair: Lab) -> None
     vpn.reach(pair.path)
     for node in (pair.a, pair.b):
         assert isinstance(node, NetnsNode)
-        on = {name for name, is_on in node.features(DEVICE).items() if is_on}
+        features = node.inside(lambda: offloads.read(DEVICE))
+        on = {name for name, is_on in features.items() if is_on}
         assert not on & {"tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-udp-segmentation"}
     vpn.stop(pair)
 

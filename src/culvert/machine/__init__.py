@@ -1,1 +1,1 @@
-"""machine."""
+"""This machine: its features, its record, and what a run without root may do."""

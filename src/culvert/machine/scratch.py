@@ -16,13 +16,21 @@ T = TypeVar("T")
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWNET = 0x40000000
-"""sched.h; os.unshare only came with Python 3.12."""
+"""sched.h"""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class UnshareRefusedError(OSError):
     """The kernel refused a new namespace."""
+
+
+def unshare(flags: int) -> None:
+    """Move the calling thread to new namespaces: os.unshare, which came with Python 3.12. Raises
+    UnshareRefusedError."""
+    if _libc.unshare(flags) != 0:
+        code = ctypes.get_errno()
+        raise UnshareRefusedError(code, os.strerror(code))
 
 
 def in_scratch(trial: Callable[[], T], flags: int = CLONE_NEWNET) -> T:
@@ -36,9 +44,7 @@ def in_scratch(trial: Callable[[], T], flags: int = CLONE_NEWNET) -> T:
 
     def body() -> None:
         try:
-            if _libc.unshare(flags) != 0:
-                code = ctypes.get_errno()
-                raise UnshareRefusedError(code, os.strerror(code))
+            unshare(flags)
             outcome.append(trial())
         except BaseException as error:  # handed to the caller's thread
             failure.append(error)

@@ -96,11 +96,6 @@ class Probe:
         self._exchange.begin()
 
     @property
-    def pid(self) -> int:
-        """The agent's process id on its node."""
-        return self._process.pid
-
-    @property
     def process(self) -> Process:
         """The agent's."""
         return self._process

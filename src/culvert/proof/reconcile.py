@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from culvert.topology.ip import IpVersion
+from culvert.topology.link.spec import ETHERNET_HEADER
 from culvert.trial.check import Check
 from culvert.trial.traffic import Flow
 from culvert.vpns.variant import Carried
@@ -22,7 +23,6 @@ SHORTEST_PACKET = 28
 """An IP header and a UDP header: no inner packet is shorter."""
 _FRAGMENT_HEADER = 8
 """Of IPv6 (RFC 8200, section 4.5)."""
-ETHERNET_HEADER = 14
 RELATIVE_TOLERANCE = 0.005
 """Share of bytes for the kernel's own rare segments, such as window probes."""
 TOLERANCE_PACKETS = 20

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from culvert.topology.link.impairment import LONGEST_DELAY_NS, Bursts, OneWay
 from culvert.topology.link.jitter import SIGMAS
+from culvert.topology.link.spec import ETHERNET_HEADER
 from culvert.trial.check import Check
 
-ETHERNET_HEADER = 14
 CLOCK_NS = 1_000
 """Largest difference between clocks of one machine."""
 HISTOGRAM_PRECISION = 0.001

@@ -1,1 +1,1 @@
-"""trial."""
+"""What a trial works with: its session, captures, accounting and outcome."""

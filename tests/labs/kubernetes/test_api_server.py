@@ -113,7 +113,7 @@ def test_a_pod_that_is_never_scheduled_has_its_reason(place: Workspace, one_node
 
 
 def test_the_rights_that_a_user_lacks_are_named(server: EmbeddedCluster) -> None:
-    user = server.user("somebody")
+    user = server.plane.api_as("somebody")
     with pytest.raises(NotPossible, match=r"create pods, get pods.*create pods/exec") as error:
         Workspace(user, new_run_id(), OPTIONS).open()
     assert "manifest" in error.value.remedy

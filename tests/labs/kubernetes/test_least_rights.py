@@ -47,7 +47,7 @@ def user(server: EmbeddedCluster) -> Iterator[Api]:
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": USER}],
     }
     rbac.create_cluster_role_binding(binding)
-    made = server.user(USER)
+    made = server.plane.api_as(USER)
 
     def granted() -> bool:
         with suppress(CulvertError):
@@ -117,7 +117,7 @@ def test_what_is_broken_needs_no_other_right(server: EmbeddedCluster, lab: Kuber
 
 
 def test_a_lost_right_hides_no_other_cause(server: EmbeddedCluster, lab: KubernetesLab) -> None:
-    somebody = server.user("somebody")
+    somebody = server.plane.api_as("somebody")
     lab.workspace.api, own = somebody, lab.workspace.api
     try:
         assert lab.broken() is None
@@ -154,7 +154,7 @@ def fewest(server: EmbeddedCluster) -> Iterator[Api]:
     rbac.create_namespaced_role_binding(FEWEST, binding(in_one))
     rbac.create_cluster_role(nodes)
     rbac.create_cluster_role_binding(binding(nodes))
-    made = server.user(FEWEST)
+    made = server.plane.api_as(FEWEST)
     options = Options(image=OPTIONS.image, namespace=FEWEST)
 
     def granted() -> bool:

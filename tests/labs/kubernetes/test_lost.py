@@ -13,12 +13,12 @@ import pytest
 
 from culvert.labs.kubernetes.embedded.cluster import EmbeddedCluster
 from culvert.labs.kubernetes.pods import lost, manifests, namespaces
-from culvert.labs.kubernetes.pods.lost import Controller, Owner, RunHere
+from culvert.labs.kubernetes.pods.lost import Controller, RunHere
 from culvert.labs.kubernetes.pods.workspace import Options, Workspace
 from culvert.waiting import wait_until
 from tests.labs.kubernetes.ended import ended_process
 
-ELSEWHERE = Controller(Owner(1, 1, "another-boot"), 1)
+ELSEWHERE = Controller(1, 1, "another-boot", 1)
 OPTIONS = Options(image="culvert.local/probe:0")
 LOST, NEXT = "10571a", "10572a"
 THEIRS = "a-users"
@@ -53,7 +53,7 @@ def test_the_text_of_a_controller_is_read_again() -> None:
 
 
 def test_a_controller_of_this_machine_is_lost_when_its_process_has_ended() -> None:
-    dead = replace(Controller.this(), owner=ended_process())
+    dead = ended_process()
     assert dead.lives() is False
     assert run(dead, time.time() + 1000).lost
     assert not run(Controller.this(), 0.0).lost
@@ -81,13 +81,13 @@ def theirs(server: EmbeddedCluster) -> str:
 
 
 def kubeconfig(server: EmbeddedCluster) -> Path:
-    return server.control.at.write("lost/admin.kubeconfig", server.kubeconfig, secret=True)
+    return server.plane.node.at.write("lost/admin.kubeconfig", server.plane.kubeconfig, secret=True)
 
 
 def killed(server: EmbeddedCluster, namespace: str) -> None:
     """A run whose controller was killed (SIGKILL)."""
     argv = [sys.executable, "-c", CONTROLLER, str(kubeconfig(server)), namespace]
-    process = server.control.at.spawn(argv, name="controller", env=dict(os.environ))
+    process = server.plane.node.at.spawn(argv, name="controller", env=dict(os.environ))
     wait_until(
         lambda: OPEN in process.log_text() or not process.alive(), what="the run", deadline_s=30
     )
@@ -144,6 +144,6 @@ def clean(server: EmbeddedCluster, namespace: str) -> str:
     """The command in the network of the control plane, with the machine's files: it has to see who
     owns the machine's other runs."""
     culvert = str(Path(sys.executable).parent / "culvert")
-    enter = ["nsenter", "--target", str(server.control.pid), "--net"]
+    enter = ["nsenter", "--target", str(server.plane.node.pid), "--net"]
     argv = [culvert, "clean", "--kubeconfig", str(kubeconfig(server)), "--namespace", namespace]
     return subprocess.run([*enter, *argv], capture_output=True, text=True, check=True).stdout

@@ -15,8 +15,8 @@ from pyroute2.netlink.exceptions import NetlinkError
 from culvert.errors import LabError, NotPossible
 from culvert.labs.namespace.interfaces import index_of
 from culvert.labs.namespace.thread import NamespaceThread
+from culvert.topology.link.spec import ETHERNET_HEADER
 
-ETHERNET_HEADER_BYTES = 14
 BURST_S = 0.002
 QUEUE_S = 0.020
 MIN_BURST_FRAMES = 4
@@ -41,7 +41,7 @@ def token_bucket(rate_bps: int, mtu: int) -> TokenBucket:
     are lost and the rate is reached; short enough to add less than 0.05 % to the average over 5 s.
     The queue holds 20 ms, like that of a switch. At low rates both hold at least a few frames.
     """
-    frame = mtu + ETHERNET_HEADER_BYTES
+    frame = mtu + ETHERNET_HEADER
     rate = rate_bps // 8
     burst = max(round(rate * BURST_S), MIN_BURST_FRAMES * frame)
     queue = max(round(rate * QUEUE_S), MIN_QUEUE_FRAMES * frame)

@@ -1,4 +1,4 @@
-"""System calls that are missing in Python 3.11: mount(2), umount2(2), unshare(2), setns(2)."""
+"""System calls that are missing in Python 3.11: mount(2), umount2(2), setns(2)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import ctypes
 import os
 from pathlib import Path
 
-CLONE_NEWNET = 0x40000000
+from culvert.machine.scratch import CLONE_NEWNET
+
 MS_NOSUID = 2
 MS_NODEV = 4
 MS_BIND = 4096
@@ -34,11 +35,6 @@ def mount(source: str, target: Path, kind: str, flags: int = 0, options: str = "
 def unmount(target: Path) -> None:
     """umount2(2) with MNT_DETACH: removed from the tree at once; raises OSError."""
     _check(_libc.umount2(os.fsencode(target), MNT_DETACH), target)
-
-
-def unshare_network() -> None:
-    """Move the calling thread only to a new network namespace; raises OSError."""
-    _check(_libc.unshare(CLONE_NEWNET), None)
 
 
 def enter_network(namespace: int) -> None:

@@ -84,16 +84,14 @@ DEFAULT_CONGESTION_CONTROL = "cubic"
 """The papers measured CUBIC; a VPN over TCP uses its node's default."""
 
 
-def prefer_congestion_control() -> str:
-    """Make CUBIC the default of the calling thread's namespace; return the default after this.
+def prefer_congestion_control() -> None:
+    """Make CUBIC the default of the calling thread's namespace.
 
     A namespace may choose only from the host's net.ipv4.tcp_allowed_congestion_control, which
     Culvert does not change; a program with CAP_NET_ADMIN can still choose for its own sockets.
     """
-    path = Path("/proc/sys") / CONGESTION_CONTROL
     with suppress(OSError):
-        path.write_text(DEFAULT_CONGESTION_CONTROL)
-    return path.read_text().strip()
+        Path("/proc/sys", CONGESTION_CONTROL).write_text(DEFAULT_CONGESTION_CONTROL)
 
 
 def apply(settings: Mapping[str, str]) -> None:

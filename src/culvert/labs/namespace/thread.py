@@ -20,6 +20,7 @@ from pyroute2.netlink.exceptions import NetlinkError
 from culvert.errors import DeadlineExceeded, LabError
 from culvert.labs.namespace import syscalls
 from culvert.labs.namespace.places import namespace_path
+from culvert.machine.scratch import CLONE_NEWNET, unshare
 
 T = TypeVar("T")
 
@@ -116,7 +117,7 @@ class NamespaceThread:
             self._netlink.close()
 
     def _enter(self) -> None:
-        syscalls.unshare_network()
+        unshare(CLONE_NEWNET)
         self.path.touch(mode=0o444, exist_ok=False)
         syscalls.mount("/proc/thread-self/ns/net", self.path, "", syscalls.MS_BIND)
         self._netlink = IPRoute()

@@ -1,1 +1,1 @@
-"""netns."""
+"""The lab ``netns``: nodes are network namespaces of this machine."""

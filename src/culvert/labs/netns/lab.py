@@ -269,8 +269,7 @@ def _each(work: Callable[[T], None], things: Iterable[T]) -> None:
     """At the same time: most of it is waiting for the kernel's locks. All have ended when it
     returns or raises, so that the lab can be closed."""
     with ThreadPoolExecutor(AT_ONCE, "lab") as pool:
-        for _ in pool.map(work, things):
-            pass
+        list(pool.map(work, things))
 
 
 def _require_root() -> None:

@@ -16,7 +16,6 @@ from culvert.errors import LabError, NotPossible, UsageError
 from culvert.labs.capability import TUNNEL, Capability
 from culvert.labs.cpu import steering
 from culvert.labs.host import Completed, Variables
-from culvert.labs.link import offloads
 from culvert.labs.namespace import interfaces as links
 from culvert.labs.namespace import sysctls
 from culvert.labs.namespace.launch import Launcher
@@ -64,8 +63,6 @@ class NetnsNode(Node, Enterable, Steerable):
         self.cpus = cpus
         self.namespace = NamespaceThread(run_id, name)
         self.netns_path = self.namespace.path
-        self.congestion_control = ""
-        """The default for TCP connections of the node, known once it is open."""
         self._view = NodeView(self.directory)
         self._run_id = run_id
         self._quota = quota
@@ -87,7 +84,7 @@ class NetnsNode(Node, Enterable, Steerable):
         self._view.make()
         self.namespace.open()
         self.namespace.call(lambda: sysctls.apply(settings))
-        self.congestion_control = self.namespace.call(sysctls.prefer_congestion_control)
+        self.namespace.call(sysctls.prefer_congestion_control)
         links.change(self.namespace, "lo", up=True, mtu=None)
         if self._quota is not None:
             self._group = cgroup.make(namespace_name(self._run_id, self.name))
@@ -249,10 +246,6 @@ class NetnsNode(Node, Enterable, Steerable):
         """Run ``work``, such as opening a socket or reading /proc/thread-self/net, in the thread of
         the node's network namespace. ``work`` must be short: other calls wait for it."""
         return self.namespace.call(work)
-
-    def features(self, device: str) -> dict[str, bool]:
-        """Offloads and other features of an interface, with the kernel's names."""
-        return self.inside(lambda: offloads.read(device))
 
     @property
     def usable_cpus(self) -> tuple[int, ...]:

@@ -1,1 +1,1 @@
-"""router."""
+"""Routers between nodes: their firewall, NAT and blocks."""

@@ -1,1 +1,1 @@
-"""trials."""
+"""Trials of features, each of which finds out by trying."""

@@ -14,8 +14,8 @@ from culvert.measurements.gateway.crowd import Carried, CrowdTrial
 from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.probe.client import Task
 from culvert.probe.results import Accounted
-from culvert.proof.reconcile import ETHERNET_HEADER
 from culvert.results import Metric, Series
+from culvert.topology.link.spec import ETHERNET_HEADER
 from culvert.trial.accounting import begin_accounting
 from culvert.trial.check import Check
 from culvert.trial.session import Session

@@ -9,7 +9,7 @@ from culvert.labs.node import Node
 from culvert.measurements.streams.packet import SMALLEST
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Accounted, parse
-from culvert.proof.reconcile import ETHERNET_HEADER
+from culvert.topology.link.spec import ETHERNET_HEADER
 from culvert.trial.accounting import begin_accounting
 from culvert.trial.session import Session
 from culvert.vpns.base import length_on_underlay

@@ -16,9 +16,10 @@ from culvert.measurements.streams.udp_stream import UdpStream, UdpTrial, udp_tri
 from culvert.measurements.underlay.way import LINK_METRICS, arrived_bps, in_ms
 from culvert.probe.results import RttResult
 from culvert.proof.real_link import FoundLink, FoundWay, judge_real_link
-from culvert.proof.underlay import ETHERNET_HEADER, RATE_TOLERANCE, requested_loss
+from culvert.proof.underlay import RATE_TOLERANCE, requested_loss
 from culvert.results import Metric, measured
 from culvert.topology.link.impairment import OneWay
+from culvert.topology.link.spec import ETHERNET_HEADER
 from culvert.trial.check import Check
 from culvert.trial.echo import Echo
 from culvert.trial.session import Session

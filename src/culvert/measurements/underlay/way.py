@@ -16,7 +16,6 @@ from culvert.measurements.streams.udp_stream import Arrivals, UdpStream, UdpTria
 from culvert.metrics import MetricSpec, Weight
 from culvert.probe.results import EchoOnce, UdpSunk, parse
 from culvert.proof.underlay import (
-    ETHERNET_HEADER,
     RATE_TOLERANCE,
     Delivered,
     judge_direction,
@@ -25,6 +24,7 @@ from culvert.proof.underlay import (
 )
 from culvert.results import Metric, measured
 from culvert.topology.link.impairment import OneWay
+from culvert.topology.link.spec import ETHERNET_HEADER
 from culvert.trial.check import Check
 from culvert.trial.session import Session
 from culvert.trial.traffic import Flow, add_flows

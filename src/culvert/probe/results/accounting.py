@@ -7,6 +7,7 @@ from typing import Literal
 
 from culvert.probe.results.base import Result
 from culvert.probe.results.capture import TwoWay
+from culvert.topology.link.spec import ETHERNET_HEADER
 
 
 class Meddling(StrEnum):
@@ -80,10 +81,6 @@ class Interference(Result):
     unseen: list[str] = []
     episodes: list[Episode] = []
     left_out: int = 0
-
-
-_ETHERNET = 14
-"""Bytes of a frame's header, which a device counts and a capture does not."""
 
 
 class CpuTimes(Result):
@@ -194,9 +191,9 @@ class DeviceUse(Result):
         return self.model_copy(
             update={
                 "rx_packets": self.rx_packets - received.packets,
-                "rx_bytes": self.rx_bytes - received.bytes - _ETHERNET * received.packets,
+                "rx_bytes": self.rx_bytes - received.bytes - ETHERNET_HEADER * received.packets,
                 "tx_packets": self.tx_packets - sent.packets,
-                "tx_bytes": self.tx_bytes - sent.bytes - _ETHERNET * sent.packets,
+                "tx_bytes": self.tx_bytes - sent.bytes - ETHERNET_HEADER * sent.packets,
                 "unsure_tx_bytes": max(sent.bytes - surely.out.bytes, 0),
             }
         )

@@ -48,8 +48,6 @@ class FlowTally(Result):
     unanswered: int
     refused: dict[str, int] = {}
     """By the name of the error."""
-    first_answer_ns: int | None = None
-    last_answer_ns: int | None = None
     longest_pause_ns: int = 0
     """Longest time between two attempts."""
 

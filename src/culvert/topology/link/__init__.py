@@ -1,1 +1,1 @@
-"""link."""
+"""Links as conditions specify them: rates, impairments, presets, recordings."""

@@ -19,6 +19,8 @@ RealKind = Literal["real"]
 
 ETHERNET_MTU = 1500
 """Bytes of an IP packet, of links that Culvert makes where a study writes no MTU."""
+ETHERNET_HEADER = 14
+"""Bytes before the packet in a frame, which devices count and captures do not."""
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,10 @@ from culvert.errors import LabError, NotPossible
 from culvert.labs import iproute
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.link import netem
-from culvert.labs.link.token_bucket import ETHERNET_HEADER_BYTES, token_bucket
+from culvert.labs.link.token_bucket import token_bucket
 from culvert.topology.link.impairment import OneWay
 from culvert.topology.link.netem import options
+from culvert.topology.link.spec import ETHERNET_HEADER
 
 HANDLE = "7c75"
 """Of the discipline, in hexadecimal: its classes are its peers, whose own disciplines follow."""
@@ -59,7 +60,7 @@ class Towards:
         of_class, leaf = f"{HANDLE}:{number:x}", f"{int(HANDLE, 16) + number:x}:"
         dev = ["dev", device]
         bucket = token_bucket(self.rate_bps or _NO_LIMIT_BPS, self.mtu)
-        frame = self.mtu + ETHERNET_HEADER_BYTES
+        frame = self.mtu + ETHERNET_HEADER
         limit = bucket.limit_bytes
         if self.requested.queue_bytes is not None:
             limit = bucket.burst_bytes + self.requested.queue_bytes

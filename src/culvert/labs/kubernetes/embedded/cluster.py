@@ -58,9 +58,9 @@ class EmbeddedCluster:
             name: ClusterNode(lab.run_id, lab.nodes[name], underlay, programs.root)
             for name, underlay in underlays.items()
         }
-        self._plane = ControlPlane(self._nodes[control])
+        self.plane = ControlPlane(self._nodes[control])
         self._workers = tuple(
-            Worker(node, self._plane.authority, overlay_mtu)
+            Worker(node, self.plane.authority, overlay_mtu)
             for name, node in self._nodes.items()
             if name != control
         )
@@ -74,24 +74,11 @@ class EmbeddedCluster:
         return self._api
 
     @property
-    def kubeconfig(self) -> str:
-        """The administrator's, once it is open, with the server's address in the nodes' network."""
-        return self._plane.kubeconfig
-
-    @property
-    def control(self) -> ClusterNode:
-        return self._plane.node
-
-    @property
     def nodes(self) -> tuple[ClusterNode, ...]:
         return tuple(self._nodes.values())
 
     def node(self, name: str) -> ClusterNode:
         return self._nodes[name]
-
-    def user(self, name: str) -> Api:
-        """The API as another user sees it, with no rights unless they are granted."""
-        return self._plane.api_as(name)
 
     def open(self, say: Callable[[str], None]) -> None:
         """Start everything and wait until all workers are ready; ``say`` is called before each
@@ -102,20 +89,19 @@ class EmbeddedCluster:
             node.start(hosts)
         for node in self.nodes:
             node.wait_ready()
-        self._plane.start_api()
+        self.plane.start_api()
         if self._workers:
             say("starting containerd and loading images")
         with ThreadPoolExecutor(max_workers=len(self._workers) + 1) as pool:
             runtimes = [pool.submit(self._start_runtime, worker) for worker in self._workers]
             self._await_api()
-            self._plane.start_controllers()
+            self.plane.start_controllers()
             for runtime in runtimes:
                 runtime.result()
             if self._workers:
                 say("starting kubelet and Calico")
-                self._plane.apply(self._programs.crds)
-            for started in pool.map(self._start_worker, self._workers):
-                del started
+                self.plane.apply(self._programs.crds)
+            list(pool.map(self._start_worker, self._workers))
         say("waiting until all nodes accept pods")
         self._await(self._all_ready, "the readiness of all nodes of the cluster")
 
@@ -134,7 +120,7 @@ class EmbeddedCluster:
     # -- its start ---------------------------------------------------------------------------------
 
     def _await_api(self) -> None:
-        api = self._api = self._plane.api()
+        api = self._api = self.plane.api()
 
         def ready() -> bool:
             with suppress(CulvertError):
@@ -159,7 +145,7 @@ class EmbeddedCluster:
             lambda: _quietly(lambda: self.api.core.read_node(worker.name) is not None),
             f"the registration of node {worker.name}",
         )
-        worker.start_calico(self.kubeconfig)
+        worker.start_calico(self.plane.kubeconfig)
 
     def _all_ready(self) -> bool:
         return _quietly(self._nodes_ready) and all(worker.felix_ready() for worker in self._workers)

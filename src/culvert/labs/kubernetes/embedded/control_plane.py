@@ -22,7 +22,8 @@ class ControlPlane:
         self.node = node
         self.authority = ClusterAuthority(f"https://{node.underlay.address}:{settings.API_PORT}")
         self.kubeconfig = ""
-        """The administrator's, once the API server is started."""
+        """The administrator's, once the API server is started, with its address in the nodes'
+        network."""
 
     def start_api(self) -> None:
         """Start etcd and the API server, with new keys."""

@@ -77,7 +77,7 @@ def controllers(kubeconfig: str, files: Files) -> list[str]:
 
 
 def scheduler(kubeconfig: str) -> list[str]:
-    """The scheduler."""
+    """Of the scheduler of this one control plane."""
     return ["/usr/bin/kube-scheduler", f"--kubeconfig={kubeconfig}", "--leader-elect=false"]
 
 

@@ -21,37 +21,49 @@ from culvert.labs.kubernetes.api.client import Api
 from culvert.labs.kubernetes.api.refusal import Http
 from culvert.labs.kubernetes.pods import manifests, namespaces
 
+SLACK_S = manifests.LIMIT_S
+"""After a run's last pod should have ended, before it counts as lost."""
+
 
 @dataclass(frozen=True)
-class Owner:
-    """A process; its start and the boot distinguish it from later ones of the same id."""
+class Controller:
+    """The process that drives a run: its start and the boot distinguish it from later ones of the
+    same id; ``processes`` is the number of its PID namespace."""
 
     pid: int
     start_ticks: int
     boot: str
+    processes: int
 
     @classmethod
-    def parse(cls, text: str) -> Owner:
-        """From its text; raises ValueError."""
-        pid, ticks, boot = text.split(".")
-        return cls(int(pid), int(ticks), boot)
+    def this(cls) -> Controller:
+        """This process; raises LabError where /proc does not show it."""
+        me = _process(os.getpid())
+        if me is None:
+            raise LabError("/proc", "does not show this process", "mount proc on /proc")
+        return me
 
-    def alive(self) -> bool:
+    @classmethod
+    def parse(cls, text: str) -> Controller | None:
+        """From an annotation; None if it is not understood."""
+        with suppress(ValueError):
+            pid, ticks, boot, number = text.split(".")
+            return cls(int(pid), int(ticks), boot, int(number))
+        return None
+
+    def lives(self) -> bool | None:
+        """None for one of another machine or container, whose processes are not seen here."""
+        here = Controller.this()
+        if (self.boot, self.processes) != (here.boot, here.processes):
+            return None
         return self == _process(self.pid)
 
     def __str__(self) -> str:
-        return f"{self.pid}.{self.start_ticks}.{self.boot}"
+        return f"{self.pid}.{self.start_ticks}.{self.boot}.{self.processes}"
 
 
-def this_process() -> Owner:
-    """This process; raises LabError where /proc does not show it."""
-    me = _process(os.getpid())
-    if me is None:
-        raise LabError("/proc", "does not show this process", "mount proc on /proc")
-    return me
-
-
-def _process(pid: int) -> Owner | None:
+def _process(pid: int) -> Controller | None:
+    """One that is seen here; None if it has ended."""
     try:
         # The name of the program, field 2, may hold spaces and parentheses.
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -60,41 +72,7 @@ def _process(pid: int) -> Owner | None:
     if fields[0] in "ZX":
         return None
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return Owner(pid, int(fields[19]), boot)
-
-
-SLACK_S = manifests.LIMIT_S
-"""After a run's last pod should have ended, before it counts as lost."""
-
-
-@dataclass(frozen=True)
-class Controller:
-    """The process that drives a run; ``processes`` is the number of its PID namespace."""
-
-    owner: Owner
-    processes: int
-
-    @classmethod
-    def this(cls) -> Controller:
-        return cls(this_process(), _pid_namespace())
-
-    @classmethod
-    def parse(cls, text: str) -> Controller | None:
-        """From an annotation; None if it is not understood."""
-        owner, _, number = text.rpartition(".")
-        with suppress(ValueError):
-            return cls(Owner.parse(owner), int(number))
-        return None
-
-    def lives(self) -> bool | None:
-        """None for one of another machine or container, whose processes are not seen here."""
-        here = Controller.this()
-        if (self.owner.boot, self.processes) != (here.owner.boot, here.processes):
-            return None
-        return self.owner.alive()
-
-    def __str__(self) -> str:
-        return f"{self.owner}.{self.processes}"
+    return Controller(pid, int(fields[19]), boot, Path("/proc/self/ns/pid").stat().st_ino)
 
 
 @dataclass(frozen=True)
@@ -183,7 +161,3 @@ def _labelled(api: Api, what: str, request: Any, *args: str, run_id: str = "") -
     )
     found = api.call_unless(Http.FORBIDDEN, what, request, *args, label_selector=label)
     return [] if found is None else list(found.items)
-
-
-def _pid_namespace() -> int:
-    return Path("/proc/self/ns/pid").stat().st_ino

@@ -1,1 +1,1 @@
-"""wire."""
+"""The emulated link: its cables, its program and what it counts."""

@@ -12,15 +12,13 @@ from culvert.labs.link.wire.counts import Statistics
 from culvert.labs.link.wire.program import ANSWER_DEADLINE_S, START_DEADLINE_S, WireProgram
 from culvert.labs.namespace.interfaces import index_of
 from culvert.labs.witness import RING_BYTES, Handed, Protocols, View, Witness
-from culvert.topology.link.impairment import OneWay
-from culvert.topology.link.spec import LinkSpec
+from culvert.topology.link.spec import ETHERNET_HEADER, LinkSpec
 from culvert.waiting import wait_until
 
 RATES_BPS = range(1_000, 10**12 + 1)
 LONGEST_MTU = 65_521
 IFF_LOWER_UP = 0x10000
 
-Direction = Literal["a_to_b", "b_to_a", "both"]
 Point = Literal["sent", "delivered", "nowhere"]
 
 
@@ -65,12 +63,6 @@ class Wire:
                 deadline_s=START_DEADLINE_S,
             )
             veth.wait_local(end)
-
-    def change(self, one_way: OneWay, direction: Direction = "both") -> None:
-        """Set new conditions. Raises UsageError if no link can fulfil them."""
-        one_way.check()
-        conditions = one_way.conditions(self._spec.rate_bps)
-        self._ask("set", direction=direction, conditions=conditions)
 
     def statistics(self) -> Statistics:
         return Statistics.of(self._ask("statistics", event="statistics"))
@@ -151,7 +143,6 @@ def _set_mac(end: veth.CableEnd) -> None:
     )
 
 
-ETHERNET_HEADER = 14
 POINTS: dict[View, tuple[Point, Point]] = {
     View.NODE: ("sent", "delivered"),
     View.SENT: ("sent", "sent"),

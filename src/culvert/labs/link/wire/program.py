@@ -34,10 +34,6 @@ class WireProgram:
         self._unread = b""
 
     @property
-    def pid(self) -> int | None:
-        return self._process.pid if self._process is not None else None
-
-    @property
     def process(self) -> LocalProcess | None:
         return self._process
 
