@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import socket
 from collections.abc import Callable
 from itertools import chain, repeat
 from operator import call
@@ -10,7 +12,8 @@ from operator import call
 import pytest
 
 from culvert.errors import VpnError
-from culvert.vpns.facts import wait_for_fact
+from culvert.vpns.facts import listens, wait_for_fact
+from tests.here import HERE
 
 
 def refused() -> bool:
@@ -41,3 +44,17 @@ def test_an_error_that_is_over_is_not_said() -> None:
         wait_for_fact(
             lambda: call(next(looks)), vpn="v", process=None, what="it came", deadline_s=0.01
         )
+
+
+@pytest.mark.parametrize(
+    ("protocol", "kind"), [("tcp", socket.SOCK_STREAM), ("udp", socket.SOCK_DGRAM)]
+)
+def test_a_socket_that_receives_from_anybody_listens(protocol: str, kind: int) -> None:
+    with socket.socket(socket.AF_INET, kind) as bound:
+        bound.bind(("127.0.0.1", 0))
+        port = bound.getsockname()[1]
+        if protocol == "tcp":
+            assert not listens(HERE, os.getpid(), port, protocol)
+            bound.listen()
+        assert listens(HERE, os.getpid(), port, protocol)
+    assert not listens(HERE, os.getpid(), port, protocol)

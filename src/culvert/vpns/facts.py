@@ -22,7 +22,8 @@ T = TypeVar("T")
 TUN = "/dev/net/tun"
 POLL_S = 0.0002
 _LOG_LINES = 5
-_LISTENING = "0A"
+_LISTENING = {"tcp": "0A", "udp": "07"}
+"""The states of sockets that receive from anybody (tcp_states.h of the kernel)."""
 _ECHO_S = 2.0
 """An answer that takes longer is not awaited."""
 _ECHO_EVERY_US = 10_000
@@ -107,13 +108,13 @@ def path_of_device(vpn: str, node: Node, device: str, *, kernel_kind: str = "") 
     )
 
 
-def listens(node: Node, pid: int, port: int) -> bool:
-    """Whether a TCP socket in a process's network namespace listens at the port, at any address
-    (proc_net(5): a local address in hexadecimal, and the state)."""
-    tables = [f"/proc/{pid}/net/{name}" for name in ("tcp", "tcp6")]
-    texts = [node.text(table) for table in tables if node.exists(table)]
+def listens(host: Host, pid: int, port: int, protocol: str = "tcp") -> bool:
+    """Whether a TCP socket in a process's network namespace listens at the port, or one of UDP is
+    bound to it, at any address (proc_net(5): a local address in hexadecimal, and the state)."""
+    tables = [f"/proc/{pid}/net/{name}" for name in (protocol, f"{protocol}6")]
+    texts = [host.text(table) for table in tables if host.exists(table)]
     rows = [line.split() for text in texts for line in text.splitlines()[1:]]
-    return any(row[1].endswith(f":{port:04X}") and row[3] == _LISTENING for row in rows)
+    return any(row[1].endswith(f":{port:04X}") and row[3] == _LISTENING[protocol] for row in rows)
 
 
 def accepts(node: Node, path: str) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from unittest.mock import Mock
 
 import pytest
 
 from culvert import tools
-from culvert.errors import NotPossible, StudyError
+from culvert.errors import DeadlineExceeded, NotPossible, StudyError
 from culvert.labs.netns.lab import NetnsLab
-from culvert.measurements.instruments import base
+from culvert.measurements.instruments import base, run
 from culvert.measurements.instruments.base import Instrument, program
 from culvert.measurements.rtt.rtt import Rtt
 from culvert.measurements.tcp.tcp import Tcp
@@ -79,8 +80,17 @@ def test_measured_and_proved(
 def test_a_missing_program_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "find", lambda _: None)
     with pytest.raises(NotPossible) as caught:
-        program(Instrument.IPERF2)
+        program(HERE, Instrument.IPERF2)
     assert caught.value.remedy == "apt install iperf"
+
+
+def test_a_receiver_that_never_listens_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "READY_S", 0.01)
+    process = Mock(pid=0)
+    node = Mock(spawn=Mock(return_value=process), exists=Mock(return_value=False))
+    with pytest.raises(DeadlineExceeded), run._listening(node, ["iperf3"], 5201):
+        pytest.fail("nothing listens")
+    process.stop.assert_called_once_with()
 
 
 @pytest.mark.parametrize(

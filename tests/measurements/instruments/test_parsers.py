@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.measurements.instruments import iperf2, iperf3, nuttcp, ping
@@ -91,25 +90,21 @@ def test_nuttcp_that_failed_is_quoted() -> None:
         nuttcp.parse(TCP, "nuttcp-t: Error: connect: Connection refused\n")
 
 
-def test_iperf3_output_is_read(tmp_path: Path) -> None:
-    (tmp_path / "told.json").write_text(json.dumps(IPERF3_UDP))
-    told = iperf3.parse(UDP, tmp_path / "told.json")
+def test_iperf3_output_is_read() -> None:
+    told = iperf3.parse(UDP, json.dumps(IPERF3_UDP))
     assert (told.goodput_bps, told.sent_packets, told.lost_packets) == (800000, 125, 25)
-    (tmp_path / "told.json").write_text('{"start": {}, "error": "unable to connect"}')
     with pytest.raises(InstrumentError, match="unable to connect"):
-        iperf3.parse(UDP, tmp_path / "told.json")
+        iperf3.parse(UDP, '{"start": {}, "error": "unable to connect"}')
 
 
-def test_ping_output_is_read(tmp_path: Path) -> None:
-    (tmp_path / "told").write_text(PING)
-    told = ping.parse(tmp_path / "told")
+def test_ping_output_is_read() -> None:
+    told = ping.parse(PING)
     assert (told.sent_packets, told.lost_packets) == (3, 1)
     found = {metric.name: metric.value for metric in told.metrics}
     assert found["rtt_min_us"] == pytest.approx(100)
     assert found["rtt_max_us"] == pytest.approx(300)
-    (tmp_path / "told").write_text("ping: connect: Network is unreachable\n")
     with pytest.raises(InstrumentError):
-        ping.parse(tmp_path / "told")
+        ping.parse("ping: connect: Network is unreachable\n")
 
 
 def possible(told: ToolReport) -> None:
@@ -131,17 +126,14 @@ def test_no_text_makes_nuttcp_impossible(text: str, load: Load) -> None:
         possible(nuttcp.parse(load, text))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=300), cut=st.integers(0, 400))
-def test_no_text_makes_the_others_impossible(tmp_path: Path, text: str, cut: int) -> None:
+def test_no_text_makes_the_others_impossible(text: str, cut: int) -> None:
     whole = json.dumps(IPERF3_UDP)
     for content in (text, whole[:cut], whole[:cut] + text):
-        (tmp_path / "told").write_text(content)
         with suppress(InstrumentError):
-            possible(iperf3.parse(UDP, tmp_path / "told"))
-        (tmp_path / "told").write_text(PING[:cut] + text)
-        with suppress(InstrumentError):
-            possible(ping.parse(tmp_path / "told"))
+            possible(iperf3.parse(UDP, content))
+    with suppress(InstrumentError):
+        possible(ping.parse(PING[:cut] + text))
 
 
 @pytest.mark.parametrize("module", [iperf2, iperf3])

@@ -28,7 +28,11 @@ _REVERSE = "_bidir_reverse"
 
 def read(path: Path) -> Found:
     """All runs of a file. Raises UsageError if the file cannot be read at all."""
-    text = read_text(path)
+    return found_in(read_text(path))
+
+
+def found_in(text: Text) -> Found:
+    """All runs of a text."""
     return Found(list(_runs(text)), text.lost)
 
 

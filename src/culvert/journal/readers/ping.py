@@ -59,7 +59,11 @@ class _Run:
 
 def read(path: Path) -> Found:
     """All runs of a file. Raises UsageError if the file cannot be read at all."""
-    text = read_text(path)
+    return found_in(read_text(path))
+
+
+def found_in(text: Text) -> Found:
+    """All runs of a text."""
     runs = list(_runs(text))
     for run in runs:
         if run.summary is None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import Final
 
 from pydantic_core import PydanticCustomError
 
-from culvert import tools
 from culvert.errors import CulvertError
+from culvert.labs.host import Host
 from culvert.results import Histogram, Metric
 
 
@@ -87,13 +86,13 @@ class ToolReport:
     lost_packets: int | None = None
     congestion_control: str = ""
     metrics: tuple[Metric, ...] = ()
-    histograms: tuple[Histogram, ...] = field(default=())
+    histograms: tuple[Histogram, ...] = ()
 
 
-def program(instrument: Instrument) -> Path:
-    """Path of the program; raises NotPossible that names the package."""
+def program(host: Host, instrument: Instrument) -> str:
+    """Path of the program there; raises NotPossible that names the package."""
     name, package = _PROGRAMS[instrument]
-    return tools.require(name, f"apt install {package}")
+    return host.require(name, f"apt install {package}")
 
 
 def refuse(

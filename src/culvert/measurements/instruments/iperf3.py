@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from culvert.journal.readers import iperf3 as reader
+from culvert.journal.readers.reading import Text
 from culvert.measurements.instruments.base import Instrument, Load, ToolReport, bad_report
 from culvert.results import Status
 
@@ -26,9 +25,9 @@ def client(load: Load) -> list[str]:
     return [*words, "-C", load.congestion_control, *(["-N"] if load.nodelay else [])]
 
 
-def parse(load: Load, document: Path) -> ToolReport:
-    """From the file that holds what the client printed; raises InstrumentError."""
-    runs = reader.read(document).runs
+def parse(load: Load, printed: str) -> ToolReport:
+    """From what the client printed; raises InstrumentError."""
+    runs = reader.found_in(Text(Instrument.IPERF3, printed)).runs
     if not runs:
         raise bad_report(Instrument.IPERF3, "it printed no result")
     run = runs[-1]

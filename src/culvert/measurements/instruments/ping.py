@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from culvert.journal.readers import ping as reader
+from culvert.journal.readers.reading import Text
 from culvert.measurements.instruments.base import Instrument, ToolReport, bad_report
 from culvert.results import Status
 
@@ -24,9 +23,9 @@ def command(
     ]
 
 
-def parse(output: Path) -> ToolReport:
-    """From the file that holds what it printed; raises InstrumentError."""
-    runs = reader.read(output).runs
+def parse(printed: str) -> ToolReport:
+    """From what it printed; raises InstrumentError."""
+    runs = reader.found_in(Text(Instrument.PING, printed)).runs
     if not runs:
         raise bad_report(Instrument.PING, "it printed no result")
     run = runs[-1]

@@ -11,9 +11,9 @@ show that the capture sees clear text.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import PurePath
 
 from culvert.errors import NotPossible
 from culvert.labs.node import Node
@@ -35,6 +35,7 @@ from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic import Flow, InnerTraffic, unseen_echo_traffic
 from culvert.trial.watch import Watched
+from culvert.vpns.facts import listens
 from culvert.vpns.variant import Carried
 from culvert.waiting import wait_until
 
@@ -48,14 +49,12 @@ CONTROL = Flow(60, 24_000)
 """Upper bound of a control connection: parameters, results (JSON for iperf3), acknowledgements."""
 CARRIED = 0.98
 """Least share of the bytes an instrument reports that the devices must have counted."""
-_LISTENING = "0A"
 
 
 @dataclass(frozen=True)
 class _Way:
-    """Who sends and who receives; ``up`` is from node a to node b."""
+    """Who sends and who receives."""
 
-    up: bool
     sender: Node
     receiver: Node
 
@@ -65,7 +64,7 @@ def measure_throughput(
 ) -> tuple[ToolReport, Outcome]:
     """Its report, and the outcome without the measurement's own metrics."""
     nodes = session.source, session.target
-    way = _Way(up, *(nodes if up else nodes[::-1]))
+    way = _Way(*(nodes if up else nodes[::-1]))
     _refuse_other_congestion(instrument, load, way.sender)
     with session.watch(sample_one_in=SAMPLE_ONE_IN) as watched:
         report = _transfer(instrument, load, way)
@@ -99,8 +98,8 @@ def measure_ping(
     )
     deadline_s = 2 * probes / rate_pps + timeout_ms / 1000 + GRACE_S
     with session.watch(sample_one_in=1) as watched:
-        printed = _run(a, [str(program(Instrument.PING)), *words], deadline_s)
-    report = ping.parse(_kept(a, "ping.txt", printed))
+        printed = _run(a, [program(a, Instrument.PING), *words], deadline_s)
+    report = ping.parse(printed)
     sent = report.sent_packets or 0
     answered = sent - (report.lost_packets or 0)
     return report, Outcome(
@@ -112,13 +111,13 @@ def measure_ping(
 
 
 def _transfer(instrument: Instrument, load: Load, way: _Way) -> ToolReport:
-    path = str(program(instrument))
+    sends, receives = (program(node, instrument) for node in (way.sender, way.receiver))
     deadline_s = load.duration_s + GRACE_S
     match instrument:
         case Instrument.IPERF2:
-            server = _listen(way.receiver, [path, *iperf2.server(load)], iperf2.PORT, udp=load.udp)
-            with _ended(server):
-                _run(way.sender, [path, *iperf2.client(load)], deadline_s)
+            serve, protocol = [receives, *iperf2.server(load)], "udp" if load.udp else "tcp"
+            with _listening(way.receiver, serve, iperf2.PORT, protocol) as server:
+                _run(way.sender, [sends, *iperf2.client(load)], deadline_s)
                 wait_until(
                     lambda: iperf2.finished(load, server.log_text()),
                     what="iperf's server reported what it received",
@@ -127,63 +126,41 @@ def _transfer(instrument: Instrument, load: Load, way: _Way) -> ToolReport:
                 )
                 return iperf2.parse(load, server.log_text())
         case Instrument.IPERF3:
-            server = _listen(way.receiver, [path, *iperf3.server(load)], iperf3.PORT, udp=False)
-            with _ended(server):
-                printed = _run(way.sender, [path, *iperf3.client(load)], deadline_s, check=False)
-            return iperf3.parse(load, _kept(way.sender, "iperf3.json", printed))
+            with _listening(way.receiver, [receives, *iperf3.server(load)], iperf3.PORT):
+                printed = _run(way.sender, [sends, *iperf3.client(load)], deadline_s, check=False)
+            return iperf3.parse(load, printed)
         case Instrument.NUTTCP:
-            server = _listen(way.receiver, [path, *nuttcp.server(load)], nuttcp.PORT, udp=False)
-            with _ended(server):
-                printed = _run(way.sender, [path, *nuttcp.client(load)], deadline_s)
+            with _listening(way.receiver, [receives, *nuttcp.server(load)], nuttcp.PORT):
+                printed = _run(way.sender, [sends, *nuttcp.client(load)], deadline_s)
             return nuttcp.parse(load, printed)
         case _:
             raise InstrumentError(instrument, "measures no goodput", "use iperf3")
 
 
 @contextmanager
-def _ended(process: Process) -> Iterator[None]:
-    """Ends the process at exit."""
-    try:
-        yield
-    finally:
-        process.stop()
-
-
-def _listen(node: Node, argv: Sequence[str], port: int, *, udp: bool) -> Process:
-    """Start the receiving end, and wait until its socket exists."""
-    process = node.spawn(argv, name=f"instrument-{Path(argv[0]).name}")
+def _listening(
+    node: Node, argv: Sequence[str], port: int, protocol: str = "tcp"
+) -> Iterator[Process]:
+    """The receiving end, from when it listens; it is ended at exit."""
+    process = node.spawn(argv, name=f"instrument-{PurePath(argv[0]).name}")
 
     def ready() -> bool:
         if not process.alive():
             last = process.log_text().strip().splitlines()[-1:] or ["nothing"]
             raise InstrumentError(argv[0], f"it ended; it printed: {last[0]}", "run it by hand")
-        return _bound(process.pid, port, udp=udp)
+        with suppress(OSError):  # it has just ended
+            return listens(node, process.pid, port, protocol)
+        return False
 
-    wait_until(ready, what=f"{argv[0]} listened on port {port}", deadline_s=READY_S)
-    return process
-
-
-def _bound(pid: int, port: int, *, udp: bool) -> bool:
-    """Whether a socket of the process's network has the port; one of TCP must listen."""
-    kind = "udp" if udp else "tcp"
-    for table in (kind, f"{kind}6"):
-        try:
-            lines = Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]
-        except OSError:
-            continue
-        for fields in map(str.split, lines):
-            local_port = int(fields[1].rpartition(":")[2], 16)
-            if local_port == port and (udp or fields[3] == _LISTENING):
-                return True
-    return False
+    try:
+        wait_until(ready, what=f"{argv[0]} listened on port {port}", deadline_s=READY_S)
+        yield process
+    finally:
+        process.stop()
 
 
 def _run(node: Node, argv: Sequence[str], deadline_s: float, *, check: bool = True) -> str:
     return node.run(argv, timeout_s=deadline_s, check=check).stdout
-
-
-def _kept(node: Node, name: str, text: str) -> Path:
-    return node.write(f"instruments/{name}", text)
 
 
 def _send_marked(session: Session) -> None:
@@ -228,10 +205,9 @@ def _crossed(
     into = session.vpn.carries is Carried.PAYLOAD
     node = way.sender if into else way.receiver
     interface = session.vpn.interface(node)
-    used = watched.nodes[node.name].accounted.device(interface)
-    left = watched.nodes[way.sender.name].accounted.device(way.sender.underlay.device)
-    inner = (used.tx_bytes if into else used.rx_bytes) if used else 0
-    outer = left.tx_bytes if left else 0
+    used = watched.nodes[node.name].accounted.counts(interface)
+    left = watched.nodes[way.sender.name].accounted.counts(way.sender.underlay.device)
+    inner, outer = used.tx_bytes if into else used.rx_bytes, left.tx_bytes
     least = CARRIED * report.received_bytes
     return [
         Check(
