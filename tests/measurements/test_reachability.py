@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from unittest.mock import Mock
+
 import pytest
 
+from culvert.measurements.tunnel import reachability
 from culvert.measurements.tunnel.reachability import Reachability
 from culvert.results import Status
 from culvert.run.trials.finding import TrialFinding
@@ -24,6 +28,14 @@ pytestmark = [
 ]
 SHORT = {"give_up": "1s", "settle": "500ms", "duration": "500ms"}
 LINK = LinkSpec(rate_bps=30_000_000_000)
+
+
+@pytest.fixture(autouse=True)
+def _another_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the nodes were other machines, whose clocks this machine's says nothing of."""
+    monkeypatch.setattr(
+        reachability, "time", Mock(monotonic=time.monotonic, monotonic_ns=lambda: 0)
+    )
 
 
 def found(

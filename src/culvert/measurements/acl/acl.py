@@ -177,9 +177,9 @@ class _Round:
         lasting_s = LEAD_S + EVENT_S + self._parameters.settle_max_s + SLACK_S
         stream = UdpRun(session, UdpStream(to, (SMALLEST,), lasting_s, rate_pps)).start()
         time.sleep(LEAD_S)  # part of the method
-        self.begun_ns = time.monotonic_ns()
+        self.begun_ns = session.source.monotonic_ns()
         enforcing(session.vpn).apply_policy(policy)
-        self.applied_ms = (time.monotonic_ns() - self.begun_ns) / 1e6
+        self.applied_ms = (session.source.monotonic_ns() - self.begun_ns) / 1e6
         held = self._silent()
         trial = stream.stop()
         first_ns, highest = trial.sent.first_ns, trial.sunk.max_sequence
@@ -213,7 +213,7 @@ class _Round:
             **session.marks,
         )
         answer.ready()
-        begun_ns = time.monotonic_ns()
+        begun_ns = session.source.monotonic_ns()
         enforcing(session.vpn).apply_policy(OPEN)
         try:
             found = parse(FirstAnswer, answer.result(EVENT_S + settle_max_s + SLACK_S))

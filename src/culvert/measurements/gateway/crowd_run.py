@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from culvert.errors import DeadlineExceeded
 from culvert.labs.node import Node
+from culvert.measurements.clocks import ahead_ns
 from culvert.measurements.gateway.crowd import Carried, CrowdTrial, Load, Seats, Talk, Transport
 from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.probe.client import Probe, Task
@@ -147,11 +148,12 @@ class CrowdRun:
         """All at one moment, each by its node's clock."""
         shared = self._session.lab.shared_kernel
         parts = [*self._sinks, *self._sources]
-        ahead_ns = [0 if shared else _ahead_ns(part.node) for part in parts]
+        ahead = [ahead_ns(self._session, part.node) for part in parts]
         at_ns = time.monotonic_ns() + round(1e9 * (LEAD_S if shared else LEAD_APART_S))
-        for part, ahead in zip(parts, ahead_ns, strict=True):
-            part.task.begin_at(at_ns + ahead)
-        self._begins_ns = [at_ns + ahead for ahead in ahead_ns[len(self._sinks) :]]
+        begins_ns = [at_ns + each for each in ahead]
+        for part, begin_ns in zip(parts, begins_ns, strict=True):
+            part.task.begin_at(begin_ns)
+        self._begins_ns = begins_ns[len(self._sinks) :]
         time.sleep(max(at_ns - time.monotonic_ns(), 0) / 1e9)  # part of the method
 
     def finish(self) -> CrowdTrial:
@@ -223,10 +225,3 @@ class CrowdRun:
             return 0.0
         both = zip(sources, self._begins_ns, strict=True)
         return max(source.first_ns - begin_ns for source, begin_ns in both) / 1e9
-
-
-def _ahead_ns(node: Node) -> int:
-    """Of its clock, CLOCK_MONOTONIC, from this machine's."""
-    before_ns = time.monotonic_ns()
-    there_ns = node.monotonic_ns()
-    return there_ns - (before_ns + time.monotonic_ns()) // 2

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from culvert.errors import DeadlineExceeded, ProbeError, VpnError
 from culvert.labs.process import Process
 from culvert.labs.witness import View
+from culvert.measurements.clocks import by_clock_of
 from culvert.measurements.tunnel.phases import Phases, judge_lengths, phases_of
 from culvert.measurements.tunnel.starts import Precedence, Starting
 from culvert.probe.client import Task
@@ -68,10 +69,7 @@ def cycle(session: Session, start: Starting, *, up: bool, pause_s: float) -> Cyc
     captured = capture.end()
     echo.close()
     precedence = start.precedes(session)
-    command_ns = min(
-        (process.started_monotonic_ns for process in start.started(session)),
-        default=_without_process(session, precedence, found, begun_ns),
-    )
+    command_ns = _command_ns(session, start, found, begun_ns)
     # The tunnel came up between two requests: the later of them was answered.
     before_ns = max(found.previous_sent_ns or found.first_sent_ns, command_ns)
     phases = phases_of(session.vpn, captured.recorded)
@@ -95,13 +93,16 @@ def _answered(answer: Task, deadline_s: float) -> FirstAnswer:
         return parse(FirstAnswer, answer.stop())
 
 
-def _without_process(
-    session: Session, precedence: Precedence, found: FirstAnswer, begun_ns: int
-) -> int:
-    """The moment that times count from where no process is executed; ns."""
+def _command_ns(session: Session, start: Starting, found: FirstAnswer, begun_ns: int) -> int:
+    """The moment that times count from, by the source's clock: of the first process that was
+    executed, if there is one."""
+    node, processes = start.restarted(session), start.started(session)
+    if node is not None and processes:
+        executed_ns = min(process.started_monotonic_ns for process in processes)
+        return by_clock_of(session.source, session, node, executed_ns)
     if session.vpn.outer_flow is None:
         return found.first_sent_ns
-    return found.started_ns if precedence is Precedence.REQUEST else begun_ns
+    return found.started_ns if start.precedes(session) is Precedence.REQUEST else begun_ns
 
 
 def _times_ms(found: FirstAnswer, phases: Phases, command_ns: int) -> dict[str, float]:

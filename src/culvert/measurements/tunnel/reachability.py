@@ -171,7 +171,7 @@ class _Attempt:
         begun_ns = None
         if session.source.name not in {node.name for node in vpn.joining}:
             # The initiator of a tunnel is not a member yet: it is started here.
-            begun_ns = time.monotonic_ns()
+            begun_ns = session.source.monotonic_ns()
             vpn.reach(session.path)
         if not self._have_addresses():
             why = filter(None, ("an end has no address inside the VPN", self._join_trouble))
@@ -212,15 +212,15 @@ class _Attempt:
         """Requests at a steady rate until the program reports the direct path, or time is up."""
         lasting_s = self._parameters.settle_s + SLACK_S
         stream = begin_requests(echo, rate_pps=STREAM_PPS, lasting_s=lasting_s)
-        looked_ns = since_ns
+        now_ns, looked_ns = self._session.source.monotonic_ns, since_ns
 
         def direct() -> int | None:
             nonlocal looked_ns
-            before_ns = time.monotonic_ns()
+            before_ns = now_ns()
             with suppress(CulvertError):  # a program may not know the path yet
                 self.route = self._session.vpn.determine_route(self._session.path)
             if self.route == DIRECT:
-                return time.monotonic_ns()
+                return now_ns()
             looked_ns = before_ns
             return None
 
