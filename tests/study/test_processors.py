@@ -75,6 +75,8 @@ def test_cores_and_cpus_assign_cpus_to_nodes() -> None:
     assert spec("cpus = { a = [3] }").cpus == {"a": (3,)}
     assert spec('cpus = "shared"').cpus is None
     assert spec('router = { quota = "20%", cores = 1 }').cpus == {"a": (0, 1), "b": (2,)}
+    shared = 'cpus = "shared"\nrouter = { quota = "20%", cores = 1 }'
+    assert spec(shared, cores=[(6, 7), (8,)]).cpus == {"b": (6,)}
     assert spec("xps = true").link.queues == 4
 
 

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from culvert.machine.trials.commands import ESP_SUITES
+from culvert.vpns import registry
+from culvert.vpns.facts import ProgramEnded
 from culvert.vpns.ipsec import transforms as ipsec
 from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage
+from culvert.vpns.ipsec.xfrm import Xfrm
 from culvert.vpns.outer import OuterFlow, OuterPacket, largest_inner
 from tests.here import HERE
 
@@ -76,3 +80,14 @@ def test_the_kernels_driver_is_the_one_of_the_highest_priority() -> None:
 def test_the_version_names_the_kernel() -> None:
     version = Carriage(TRANSFORMS["esp-aes128gcm"]).kernel_version(HERE)
     assert Path("/proc/sys/kernel/osrelease").read_text().strip() in version
+
+
+def test_a_socket_that_was_not_bound_in_time_is_closed_too() -> None:
+    vpn = registry.create(registry.parse("xfrm/esp-aes128gcm+encap"))
+    assert isinstance(vpn, Xfrm)
+    process = Mock(alive=lambda: False, log_text=lambda: "")
+    node = Mock(directory=Path(), daemon=lambda *_, **__: process, exists=lambda _: False)
+    with pytest.raises(ProgramEnded):
+        vpn._open_socket(node)
+    vpn.leave(node)
+    process.stop.assert_called_once_with()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from socket import IPPROTO_TCP, IPPROTO_UDP
+from unittest.mock import Mock
 
 import pytest
 
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
+from culvert.vpns.ocserv import Ocserv
 from culvert.vpns.outer import OuterPacket
 from culvert.vpns.yggdrasil import address_of
 from tests.here import HERE
@@ -121,3 +123,10 @@ def test_tinc_negotiates_over_tcp_and_sends_data_over_udp() -> None:
 )
 def test_ssh_is_in_clear_until_the_keys_are_there(payload: bytes, is_handshake: bool) -> None:
     assert driver("ssh/aes128-gcm").is_handshake(packet(payload, IPPROTO_TCP)) is is_handshake
+
+
+def test_ocservs_device_ends_with_the_number_that_it_appends() -> None:
+    vpn = driver("ocserv/dtls")
+    assert isinstance(vpn, Ocserv)
+    vpn.choose(Mock(free_device=lambda _: "vpns1", free_port=lambda port: port))
+    assert (vpn.device, vpn.port) == ("vpns10", 443)

@@ -17,6 +17,7 @@ from culvert.vpns.authoring import (
     TUNNEL,
     Capability,
     DataCipher,
+    Lab,
     Node,
     OuterFlow,
     OuterPacket,
@@ -86,6 +87,11 @@ class Ocserv(TunProgram):
     capabilities = TUNNEL | {Capability.SYS_ADMIN, Capability.SETUID, Capability.SETGID}
     no_initiation = "the target has no device, and so no address to answer at, before the login"
     device, port = "vpns0", _PORT
+
+    def choose(self, lab: Lab) -> None:
+        """ocserv has the beginning of the name, and appends the number 0."""
+        super().choose(lab)
+        self.device = self.device if self.device.endswith("0") else f"{self.device}0"
 
     def inner(self, node: Node) -> IPv4Interface:
         """The server has the network's first address."""

@@ -66,6 +66,12 @@ def test_a_device_is_free_on_all_hosts(usual: str, some: set[str], more: int) ->
     assert ("device" in choice.changes) == (found != usual)
 
 
+def test_devices_chosen_for_different_purposes_differ() -> None:
+    choice = Choice([survey({"tun0", "tun2"})])
+    names = [choice.device(usual) for usual in ("tun0", "tun1", "tun2", "tun0")]
+    assert names == ["tun1", "tun3", "tun4", "tun1"]
+
+
 @given(st.integers(1, 65535), st.sets(st.integers(1, 65535)), st.integers(0, 70000))
 def test_a_port_is_free_on_all_hosts(usual: int, some: set[int], more: int) -> None:
     row = set(range(usual, min(usual + more, 65536)))

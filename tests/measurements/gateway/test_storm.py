@@ -45,8 +45,8 @@ def test_of_clients_that_come_and_go_one_stays() -> None:
 
 def test_clients_that_come_late_are_not_a_steady_rate() -> None:
     pace = Pace(0.1, 1.0)
-    assert kept_pace(Attempts(late_s=0.2), pace).passed
-    late = kept_pace(Attempts(late_s=0.3), pace)
+    assert kept_pace(Attempts(late_s={"c1": 0.2}), pace).passed
+    late = kept_pace(Attempts(late_s={"c1": 0.3, "c2": 0.1}), pace)
     assert (late.passed, late.detail) == (
         False,
         "one every 0.1 s; the latest began 0.300 s late",

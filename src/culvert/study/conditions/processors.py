@@ -138,7 +138,8 @@ def node_cpus(
     elif isinstance(requested, dict):
         found = checked(requested, cores)
     if keys.router is not None and keys.router.cores is not None:
-        found = _few(found, keys.router.node, keys.router.cores)
+        every = tuple(sorted(cpu for core in cores for cpu in core))
+        found = _few(found, keys.router.node, keys.router.cores, every)
     return found
 
 
@@ -203,9 +204,9 @@ def own_cores(
 
 
 def _few(
-    found: Mapping[str, tuple[int, ...]] | None, node: str, count: int
+    found: Mapping[str, tuple[int, ...]] | None, node: str, count: int, every: tuple[int, ...]
 ) -> Mapping[str, tuple[int, ...]]:
-    there = (found or {}).get(node) or tuple(sorted(os.sched_getaffinity(0)))
+    there = (found or {}).get(node, every)
     if len(there) < count:
         raise NotPossible(
             f"router.cores = {count}",

@@ -111,17 +111,17 @@ class Xfrm(TunnelVpn):
     def _set(self, node: Node) -> None:
         ipsec_inner.hold(self.id, self.carriage, node, self.inner(node))
         if self.carriage.in_udp and node.name not in self._sockets:
-            self._sockets[node.name] = self._open_socket(node)
+            self._open_socket(node)
         self._commands.set(node)
 
-    def _open_socket(self, node: Node) -> Process:
+    def _open_socket(self, node: Node) -> None:
         """The socket on which the kernel receives ESP lives as long as this program."""
         # -I -S: nothing but Python itself, which starts at once.
         argv = [sys.executable, "-I", "-S", "-c", _HOLD, str(esp.NAT_PORT)]
         process = node.daemon(argv, name="espinudp", capabilities=frozenset())
+        self._sockets[node.name] = process
         what = f"node {node.name} opened UDP port {esp.NAT_PORT} for ESP"
         self.await_fact(lambda: "bound" in process.log_text(), process, what)
-        return process
 
     def _unset(self, node: Node) -> None:
         self._commands.unset(node)

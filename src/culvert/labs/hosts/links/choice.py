@@ -25,16 +25,21 @@ class Choice:
     def __init__(self, surveys: Sequence[Survey]) -> None:
         """Raises NotPossible if no network for the addresses inside tunnels is free."""
         self._surveys = tuple(surveys)
+        self._devices: dict[str, str] = {}
         self._ports: dict[int, int] = {}
         self.changes: dict[str, str] = {}
         self.tunnels = self._network()
         self._note("addresses", str(TUNNELS), str(self.tunnels))
 
     def device(self, usual: str) -> str:
-        taken = frozenset[str]().union(*(survey.devices for survey in self._surveys))
+        """The usual one, or the next that was not chosen in place of another."""
+        if usual in self._devices:
+            return self._devices[usual]
+        taken = {*self._devices.values()}.union(*(survey.devices for survey in self._surveys))
         for name in _names(usual):
             if name not in taken:
                 self._note("device", usual, name)
+                self._devices[usual] = name
                 return name
         raise AssertionError("the names never end")
 
