@@ -95,6 +95,11 @@ def groups(vpn: Vpn, members: Sequence[Node]) -> Sequence[Sequence[Node]]:
     newcomers."""
     if not vpn.joins_together:
         return [[member] for member in members]
+    first = waiting(vpn, members)
+    return [group for group in (first, [each for each in members if each not in first]) if group]
+
+
+def waiting(vpn: Vpn, members: Sequence[Node]) -> Sequence[Node]:
+    """Those of the members that wait for the newcomers."""
     new = {node.name for node in newcomers(vpn)}
-    waiting = [member for member in members if member.name not in new]
-    return [group for group in (waiting, [each for each in members if each.name in new]) if group]
+    return [member for member in members if member.name not in new]

@@ -174,14 +174,13 @@ def _sessions(server: Process) -> int:
 
 def _key_pairs() -> tuple[str, str, str]:
     server, client = X25519PrivateKey.generate(), X25519PrivateKey.generate()
-    public = base64.b64encode(server.public_key().public_bytes_raw()).decode()
-    user = base64.b64encode(client.public_key().public_bytes_raw()).decode()
+    public = _base64(server.public_key().public_bytes_raw())
     return (
-        f'private_key = "{_encoded(server)}"',
-        f'private_key = "{_encoded(client)}"\nserver_public_key = "{public}"',
-        f'authorized_keys = ["{user}"]',
+        f'private_key = "{_base64(server.private_bytes_raw())}"',
+        f'private_key = "{_base64(client.private_bytes_raw())}"\nserver_public_key = "{public}"',
+        f'authorized_keys = ["{_base64(client.public_key().public_bytes_raw())}"]',
     )
 
 
-def _encoded(key: X25519PrivateKey) -> str:
-    return base64.b64encode(key.private_bytes_raw()).decode()
+def _base64(key: bytes) -> str:
+    return base64.b64encode(key).decode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -95,4 +96,5 @@ class Responses:
 
 def percentile(ordered: Sequence[float], share: float) -> float:
     """The smallest value that at least this share of the sorted values do not exceed."""
-    return ordered[max(0, min(len(ordered) - 1, -(-int(share * len(ordered) * 1e6) // 10**6) - 1))]
+    # Rounded, because 100 * 0.07 is a little more than 7.
+    return ordered[max(math.ceil(round(share * len(ordered), 6)) - 1, 0)]

@@ -1,1 +1,1 @@
-"""leak."""
+"""What leaves a client beside its tunnel."""

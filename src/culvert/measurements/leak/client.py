@@ -22,7 +22,7 @@ from culvert.measurements.leak.resolver import Resolver
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import FlowTallies, FlowTally, parse
 from culvert.topology.graph import Role
-from culvert.topology.ip import Address, IpVersion
+from culvert.topology.ip import Address, Interface, IpVersion
 from culvert.topology.plan import Attachment, plan
 from culvert.trial.session import Session
 
@@ -89,11 +89,10 @@ class Applications:
         self._session = session
         self._resolver = resolver
         host = public_host(session)
-        addresses = [host.underlay.address.ip, *global_ipv6(host)]
         probe = session.others[host.name]
         idle_s = lasting_s + _ENDING_S
         self._services = [
-            Services.begin(probe, address, session.token, idle_s) for address in addresses
+            Services.begin(probe, address, session.token, idle_s) for address in addresses_of(host)
         ]
         resolver.use(str(host.underlay.address.ip))
         flows = [flow for service in self._services for flow in service.flows(rate_pps)]
@@ -133,10 +132,9 @@ def fall_silent(session: Session) -> None:
     client, host, router = session.source, public_host(session), session.lab.of_role(Role.ROUTER)[0]
     beside = provider_of(session, client).device
     internet = provider_of(session, host).device
-    addresses = [host.underlay.address.ip, *global_ipv6(host)]
     outwards = [
         f'oifname "{client.underlay.device}" {_FAMILY[IpVersion(each.version)]} daddr {each} drop'
-        for each in addresses
+        for each in addresses_of(host)
     ]
     firewall.apply(client, _table("output", outwards))
     inwards = [f'iifname "{internet}" oifname "{beside}" drop']
@@ -168,9 +166,14 @@ def provider_of(session: Session, client: Node) -> Attachment:
     raise NotPossible(f"node {client.name}", "has no link", "report this")
 
 
-def global_ipv6(node: Node) -> list[Address]:
+def addresses_of(node: Node) -> list[Address]:
+    """All of a node on the underlay, but link-local ones."""
+    return [node.underlay.address.ip, *(each.ip for each in global_ipv6(node))]
+
+
+def global_ipv6(node: Node) -> list[Interface]:
     """A node's IPv6 addresses on the underlay, but link-local ones."""
     shown = node.run(
         ["ip", "-6", "-br", "address", "show", "dev", node.underlay.device, "scope", "global"]
     )
-    return [ip_interface(word).ip for word in shown.stdout.split() if "/" in word]
+    return [ip_interface(word) for word in shown.stdout.split() if "/" in word]

@@ -6,13 +6,12 @@ import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
-from ipaddress import ip_interface
 from typing import ClassVar
 
 from culvert.errors import NotPossible
 from culvert.labs.node import Node
 from culvert.labs.process import Process
-from culvert.measurements.leak.client import provider_of
+from culvert.measurements.leak.client import global_ipv6, provider_of
 from culvert.measurements.leak.resolver import Resolver
 from culvert.measurements.tunnel.events import roamed
 from culvert.trial.session import Session
@@ -133,16 +132,15 @@ class Link(PhaseAction):
 
     def cause(self, session: Session) -> None:
         client, underlay = session.source, session.source.underlay
-        ipv6 = _global_ipv6(client, underlay.device)
+        ipv6 = global_ipv6(client)
         client.set_link(underlay.device, up=False)
         time.sleep(self.hold_s)  # part of the method
         client.set_link(underlay.device, up=True)
         provider = provider_of(session, client)
         _default(client, provider.address.ip.compressed, underlay.device)
-        if ipv6:
-            _ip(client, "address", "replace", ipv6, "dev", underlay.device)
-            router = ip_interface(ipv6).network[2]
-            _default(client, router.compressed, underlay.device)
+        for address in ipv6[:1]:
+            _ip(client, "address", "replace", str(address), "dev", underlay.device)
+            _default(client, address.network[2].compressed, underlay.device)
 
 
 class OtherResolver(PhaseAction):
@@ -202,9 +200,3 @@ def _ip(node: Node, *words: str) -> None:
 def _default(node: Node, router: str, device: str) -> None:
     version = "-6" if ":" in router else "-4"
     _ip(node, version, "route", "replace", "default", "via", router, "dev", device)
-
-
-def _global_ipv6(node: Node, device: str) -> str:
-    """The address of a global scope on a device; empty if there is none."""
-    shown = node.run(["ip", "-6", "-br", "address", "show", "dev", device, "scope", "global"])
-    return next((word for word in shown.stdout.split() if "/" in word), "")

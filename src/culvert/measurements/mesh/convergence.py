@@ -23,7 +23,6 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from culvert.errors import NotPossible, some
-from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.mesh.costs import Costs, costs_of, watch_links
 from culvert.measurements.mesh.exchange import Exchange, Pair
@@ -39,7 +38,7 @@ from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.units import DurationS
 from culvert.vpns.abilities import enter, newcomers
-from culvert.vpns.base import Vpn
+from culvert.vpns.lifecycle import waiting
 
 MOST_NAMED = 5
 """Pairs that a reason names."""
@@ -104,7 +103,7 @@ class Convergence(Measurement[ConvergenceParameters]):
                 vpn.id, "its members cannot join at the same time here", "leave convergence out"
             )
         vpn.up_deadline_s = max(vpn.up_deadline_s, parameters.exchange_max_s)
-        for member in _before(vpn):
+        for member in waiting(vpn, vpn.joining):
             enter(vpn, member)
         captures = EndCaptures(session)
         with ExitStack() as stack:
@@ -138,12 +137,6 @@ class Convergence(Measurement[ConvergenceParameters]):
         )
 
 
-def _before(vpn: Vpn) -> list[Node]:
-    """The members that wait for the newcomers."""
-    new = {node.name for node in newcomers(vpn)}
-    return [member for member in vpn.joining if member.name not in new]
-
-
 def _probes(session: Session, stack: ExitStack) -> dict[str, Probe]:
     """One on each member and server; those of the session stay open."""
     probes = {**session.ends, **session.others}
@@ -161,7 +154,8 @@ def _join_all(session: Session, exchange: Exchange) -> float:
         entering = {pool.submit(enter, vpn, node): node for node in newcomers(vpn)}
         for number, entered in enumerate(as_completed(entering)):
             entered.result()
-            for node in [entering[entered], *(_before(vpn) if number == 0 else ())]:
+            first = waiting(vpn, vpn.joining) if number == 0 else ()
+            for node in (entering[entered], *first):
                 exchange.welcome(node)
     return (time.monotonic_ns() - exchange.begun_ns) / 1e9
 

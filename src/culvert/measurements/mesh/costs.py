@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from culvert.labs.node import Node
 from culvert.measurements.streams.packet import SMALLEST
@@ -72,54 +72,34 @@ def costs_of(
     counted = {name: parse(Accounted, task.stop()) for name, task in links.items()}
     return Costs(
         [_member(session, nodes[name], counted[name], used) for name, used in members.items()],
-        [_server(nodes[name], used) for name, used in counted.items() if name not in members],
+        [_cost(nodes[name], used, used) for name, used in counted.items() if name not in members],
     )
 
 
 def _member(session: Session, node: Node, counted: Accounted, used: Accounted) -> NodeCost:
-    link_bytes = _ip_bytes(node, counted)
-    control_bytes = None
+    cost = _cost(node, counted, used)
     inner = used.device(session.vpn.interface(node))
     outer_length = length_on_underlay(session.vpn, SMALLEST)
-    if inner is not None and outer_length is not None:
-        carried = (inner.rx_packets + inner.tx_packets) * outer_length
-        # Packets that waited in vain for a tunnel are on the interface, but not on the link.
-        control_bytes = max(link_bytes - carried, 0)
-    return NodeCost(
-        node.name,
-        str(node.role),
-        link_bytes,
-        control_bytes,
-        _memory_bytes(used),
-        _cpu_s(used),
-        *_packets(node, counted),
-    )
+    if inner is None or outer_length is None:
+        return cost
+    carried = (inner.rx_packets + inner.tx_packets) * outer_length
+    # Packets that waited in vain for a tunnel are on the interface, but not on the link.
+    return replace(cost, control_bytes=max(cost.link_bytes - carried, 0))
 
 
-def _server(node: Node, used: Accounted) -> NodeCost:
-    return NodeCost(
-        node.name,
-        str(node.role),
-        _ip_bytes(node, used),
-        None,
-        _memory_bytes(used),
-        _cpu_s(used),
-        *_packets(node, used),
-    )
-
-
-def _packets(node: Node, counted: Accounted) -> tuple[int, int]:
-    """Sent and received on its link."""
-    link = counted.device(node.underlay.device)
-    return (0, 0) if link is None else (link.tx_packets, link.rx_packets)
-
-
-def _ip_bytes(node: Node, counted: Accounted) -> int:
-    link = counted.device(node.underlay.device)
-    if link is None:
-        return 0
+def _cost(node: Node, counted: Accounted, used: Accounted) -> NodeCost:
+    """What was ``counted`` on its link, and what its processes ``used``."""
+    link = counted.counts(node.underlay.device)
     headers = ETHERNET_HEADER * (link.rx_packets + link.tx_packets)
-    return link.rx_bytes + link.tx_bytes - headers
+    return NodeCost(
+        node.name,
+        str(node.role),
+        link_bytes=link.rx_bytes + link.tx_bytes - headers,
+        memory_bytes=_memory_bytes(used),
+        cpu_s=_cpu_s(used),
+        sent_packets=link.tx_packets,
+        received_packets=link.rx_packets,
+    )
 
 
 def _memory_bytes(used: Accounted) -> int | None:

@@ -28,11 +28,10 @@ OWN = (f"meta mark {MARK}",)
 def lead(node: Node, device: str) -> None:
     """Make the device the node's default route; the rules of a device that is gone remain."""
     clear(node)
-    lines = []
+    rules = "".join(f"rule add {' '.join(rule)}\n" for rule in _RULES)
+    text = f"route replace default dev {device} table {MARK}\n{rules}"
     for version in _VERSIONS:
-        lines.append((version, f"route replace default dev {device} table {MARK}"))
-        lines += [(version, f"rule add {' '.join(rule)}") for rule in _RULES]
-    _batch(node, lines)
+        node.run(["ip", version, "-batch", "-"], stdin=text)
     node.set_sysctl("net/ipv4/conf/all/src_valid_mark", "1")
 
 
@@ -41,9 +40,3 @@ def clear(node: Node) -> None:
     for version in _VERSIONS:
         for rule in _RULES:
             node.run(["ip", version, "rule", "del", *rule], check=False)
-
-
-def _batch(node: Node, lines: list[tuple[str, str]]) -> None:
-    for version in _VERSIONS:
-        text = "".join(f"{line}\n" for which, line in lines if which == version)
-        node.run(["ip", version, "-batch", "-"], stdin=text)

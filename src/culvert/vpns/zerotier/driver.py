@@ -33,6 +33,7 @@ from culvert.vpns.authoring import (
     VpnError,
     underlay_address,
 )
+from culvert.vpns.parts.server import await_listening
 from culvert.vpns.zerotier import packet as wire
 from culvert.vpns.zerotier import world
 from culvert.vpns.zerotier.controller import create_network, set_rules
@@ -118,9 +119,7 @@ class ZeroTier(MeshVpn):
     def _launch_proxy(self, server: Node) -> None:
         """It prints a line for each packet, which would fill the disk."""
         silent = ["sh", "-c", 'exec "$0" > /dev/null', self.program(server, _PROXY)]
-        process = self.start_process(server, silent, name=_PROXY)
-        listening, sockets = f" 00000000:{TCP_PORT:04X} 00000000:0000 0A ", "/proc/net/tcp"
-        self.await_fact(lambda: listening in server.text(sockets), process, f"{_PROXY} listened")
+        await_listening(self, server, self.start_process(server, silent, _PROXY), TCP_PORT)
 
     def start(self, member: Node) -> None:
         """Start it as a member; returns when the controller has admitted it."""
