@@ -75,10 +75,10 @@ def test_wrong_use_is_2_and_says_how_to_get_help(say: Cli, words: tuple[str, ...
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("up", "wiregard"), "did you mean wireguard"),
+        (("up", "wiregard"), 'did you mean "wireguard"'),
         (("up", "wireguard"), "wireguard/go"),
-        (("up", "wireguard/goo"), "did you mean go"),
-        (("up", "openvpn/aes-256-gcm+tpc"), "did you mean tcp"),
+        (("up", "wireguard/goo"), 'did you mean "go"'),
+        (("up", "openvpn/aes-256-gcm+tpc"), 'did you mean "tcp"'),
         (("up", "none", "--topology", "ring"), "use pair, routed, star:5, mesh:3 or public"),
         (("run", "quikc"), 'did you mean "quick"'),
         (("run", "nosuch.toml"), "the file does not exist"),
@@ -91,7 +91,7 @@ def test_wrong_use_is_2_and_says_how_to_get_help(say: Cli, words: tuple[str, ...
         (("run", "quick", "--only", ""), "--dry-run"),
         (("run", "quick", "--only", "zzz", "--only", "none"), "--only 'zzz'"),
         (("install",), "nothing is selected"),
-        (("install", "nosuch"), "known: "),
+        (("install", "nosuch"), "known are "),
         (("install", "wireguard/go", "--all"), "culvert install"),
         (("install", "--study", "nosuch"), "no such file"),
         (("report", "/nonexistent"), "it contains no journal"),
@@ -110,7 +110,7 @@ def test_wrong_words_are_2_with_a_remedy(say: Cli, words: tuple[str, ...], told:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('vpns = ["wiregard/go"]', "did you mean wireguard"),
+        ('vpns = ["wiregard/go"]', 'did you mean "wireguard"'),
         ('vpnz = ["none"]', "vpnz"),
         ('vpns = ["none"]\n[lab.link]\nmtu = 70000', "mtu"),
         ('vpns = ["none"]\n[lab.link]\nrate = "-1 Mbit/s"', "rate"),

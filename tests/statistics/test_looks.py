@@ -39,8 +39,3 @@ def test_levels_are_levels(first: int, more: int, alpha: float) -> None:
 def test_more_looks_leave_less_to_each() -> None:
     for few, many in itertools.pairwise([levels(5, last, 0.05) for last in (10, 20, 40)]):
         assert min(many) < min(few)
-
-
-def test_no_look_before_the_first() -> None:
-    with pytest.raises(ValueError, match="first look"):
-        levels(6, 5, 0.05)

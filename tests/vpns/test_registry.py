@@ -127,16 +127,16 @@ def test_an_id_is_parsed_into_vpn_variant_and_options(
 @pytest.mark.parametrize(
     ("text", "remedy"),
     [
-        ("vxlam/plain", "did you mean vxlan?"),
-        ("qqq", "known: dummy, none, vxlan"),
+        ("vxlam/plain", 'did you mean "vxlan"?'),
+        ("qqq", "known are dummy, none, vxlan"),
         ("dummy", "choose one of dummy/fast, dummy/slow"),
-        ("dummy/fats", "did you mean fast?"),
-        ("dummy/fast+tpc", "did you mean tcp?"),
-        ("dummy/fast+", "known: psk, tcp"),
-        ("none+tcp", "known: "),
-        ("", "known: dummy, none, vxlan"),
-        ("/fast", "known: dummy, none, vxlan"),
-        ("dummy/", "known: fast, slow"),
+        ("dummy/fats", 'did you mean "fast"?'),
+        ("dummy/fast+tpc", 'did you mean "tcp"?'),
+        ("dummy/fast+", "known are psk, tcp"),
+        ("none+tcp", "leave it out"),
+        ("", "known are dummy, none, vxlan"),
+        ("/fast", "known are dummy, none, vxlan"),
+        ("dummy/", "known are fast, slow"),
     ],
 )
 def test_an_unknown_word_names_what_is_near(drivers: Registry, text: str, remedy: str) -> None:

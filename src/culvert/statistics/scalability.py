@@ -13,13 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
 from culvert.statistics.values import Array
 
-N = TypeVar("N", float, Array)
 DRAWS = 400
 FEWEST_POINTS = 4
 """Different numbers of clients: the law has three parameters."""
@@ -63,8 +61,8 @@ class Scalability:
                 f"at most {self.largest} clients were measured, and the law is not trusted beyond "
                 f"{REACH * self.largest:.0f}"
             )
-        own = _law(float(n), self.gain.value, self.contention.value, self.coherency.value)
-        return _estimate(own, np.asarray([_law(float(n), *draw) for draw in self.draws]))
+        own = _law(n, self.gain.value, self.contention.value, self.coherency.value)
+        return _estimate(own, np.asarray([_law(n, *draw) for draw in self.draws]))
 
 
 def fit_scalability(trials: Mapping[int, Sequence[float]], *, seed: int = 1) -> Scalability:
@@ -113,7 +111,7 @@ def _fit(n: Array, x: Array) -> tuple[float, float, float]:
     return 1 / one, float(contended) / one, float(coherent) / one
 
 
-def _law(n: N, gain: float, contention: float, coherency: float) -> N:
+def _law(n: int, gain: float, contention: float, coherency: float) -> float:
     return gain * n / (1 + contention * (n - 1) + coherency * n * (n - 1))
 
 

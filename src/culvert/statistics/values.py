@@ -47,7 +47,7 @@ class Description:
 
 
 def describe(values: Values) -> Description:
-    """Number, mean, median, deviation and range. Raises ValueError for an empty series."""
+    """Of a series. Raises ValueError for an empty one."""
     sample = array(values)
     if not sample.size:
         raise ValueError("nothing to describe")

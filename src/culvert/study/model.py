@@ -8,17 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from culvert.results import Parameters
-from culvert.study.blocks import PlanTable
+from culvert.study.blocks import MOST_BLOCKS, Blocks, PlanTable
 from culvert.study.builds import BuildTable
 from culvert.study.claims.claim import ClaimTable, PublishedTable
 from culvert.study.claims.lacking import LackingTable
@@ -26,15 +21,12 @@ from culvert.study.conditions.condition import ConditionTable
 from culvert.study.conditions.lab import LabTable
 from culvert.study.conditions.nat import paired
 from culvert.study.conditions.topology import refuse_topology, topology_of
-from culvert.study.table import Name, Table, known_keys, problem
+from culvert.study.table import Name, Table, problem
 from culvert.topology.graph import Path
+from culvert.units import DurationS, RateBps
 
 if TYPE_CHECKING:
     from culvert.study.parameters import Requested
-from typing import Annotated
-
-from culvert.study.blocks import MOST_BLOCKS, Blocks
-from culvert.units import DurationS, RateBps
 
 
 class ScaledLink(Table):
@@ -68,11 +60,6 @@ class ScaleTable(BaseModel):
         return dict(self.model_extra or {})
 
 
-def own_keys() -> list[str]:
-    """The keys that are not parameters."""
-    return known_keys(ScaleTable)
-
-
 class ExcludeTable(Table):
     """``[[exclude]]``: a cell is left out if it matches all keys of the table; the names are
     patterns with ``*`` and ``?``, an array of a parameter is any of its values."""
@@ -94,7 +81,8 @@ class ExcludeTable(Table):
             return False
         given = parameters.values
         return all(
-            key in given and (given[key] == wanted or _is_one(given[key], wanted))
+            key in given
+            and (given[key] == wanted or (isinstance(wanted, list) and given[key] in wanted))
             for key, wanted in self.parameters.items()
         )
 
@@ -102,10 +90,6 @@ class ExcludeTable(Table):
 def excluded(tables: Iterable[ExcludeTable], vpn: str, condition: str, one: Requested) -> bool:
     """Whether one of the tables leaves a cell out."""
     return any(table.matches(vpn, condition, one.kind, one.parameters) for table in tables)
-
-
-def _is_one(value: object, wanted: object) -> bool:
-    return isinstance(wanted, list | tuple) and value in wanted
 
 
 def _any(patterns: tuple[str, ...], word: str) -> bool:

@@ -8,10 +8,10 @@ from typing import Any
 from culvert.study.claims.test import Where
 from culvert.study.conditions.lab import LabTable
 from culvert.study.lines import Path
-from culvert.study.model import MeasurementTable, ScaledLink, ScaleTable, StudyFile, own_keys
+from culvert.study.model import MeasurementTable, ScaledLink, ScaleTable, StudyFile
 from culvert.study.parameters import Requested, canonical_values
 from culvert.study.problems import Problem
-from culvert.study.table import near
+from culvert.study.table import known_keys, near
 
 
 def scaled(
@@ -62,7 +62,8 @@ def _problems(
     for key in scale.parameters:
         if key not in given and key not in kinds:
             why = f'no measurement of the study gives "{key}"'
-            problems.append(Problem((*here, key), why, near(key, [*given, *kinds, *own_keys()])))
+            known = [*given, *kinds, *known_keys(ScaleTable)]
+            problems.append(Problem((*here, key), why, near(key, known)))
         elif key in kinds and not isinstance(scale.parameters[key], dict):
             why = f'"{key}" is a measurement: its parameters must be a table'
             problems.append(Problem((*here, key), why, f"write [scale.{name}.{key}]"))

@@ -190,7 +190,7 @@ class Study:
     def lab_spec(self, condition: str, cores: Sequence[tuple[int, ...]]) -> LabSpec:
         """The lab to build for a condition.
 
-        ``cores`` are the machine's CPUs grouped by physical core (``cpus.cores()``).
+        ``cores`` are the machine's CPUs grouped by physical core (``processors.cores()``).
         Raises NotPossible if the requested CPUs are missing.
         """
         lab, wanted = self.file.lab, self.condition(condition)

@@ -3,7 +3,6 @@ the catalogue of this Python environment."""
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 import traceback
@@ -17,6 +16,7 @@ from types import FunctionType
 from culvert.errors import CulvertError, UsageError, VpnError
 from culvert.study.builds import built, split_build
 from culvert.study.catalogue import Catalogue, Placing, installed_measurements
+from culvert.study.table import near
 from culvert.vpns.abilities import most_members
 from culvert.vpns.base import Vpn
 from culvert.vpns.variant import Variant
@@ -263,7 +263,4 @@ def _variant(driver: type[Vpn], name: str) -> Variant:
 
 
 def _unknown(kind: str, word: str, known: Iterable[str]) -> UsageError:
-    names = sorted(known)
-    near = difflib.get_close_matches(word, names, n=3)
-    remedy = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
-    return UsageError(f"{kind} {word!r}", "is unknown", remedy)
+    return UsageError(f"{kind} {word!r}", "is unknown", near(word, known))

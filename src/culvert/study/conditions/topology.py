@@ -79,21 +79,24 @@ def topology_of(lab: LabTable, condition: ConditionTable | None = None) -> Topol
         nat = nat if condition.nat is None else condition.nat
         block = block if condition.block_udp is None else condition.block_udp
     shape, behind = lab.topology, by_node(nat)
+    if (behind or block) and shape not in (Shape.ROUTED, Shape.MESH):
+        raise UsageError(
+            "nat and block_udp",
+            f'the topology "{shape}" has no router for them',
+            'write topology = "routed" or "mesh" in [lab]',
+        )
     match shape:
         case Shape.PAIR:
-            _refuse_obstacles(shape, obstructed=bool(behind or block))
             return shapes.pair()
         case Shape.ROUTED:
             return _routed(behind, block)
         case Shape.STAR:
-            _refuse_obstacles(shape, obstructed=bool(behind or block))
             return shapes.star(
                 lab.clients or DEFAULT_MEMBERS,
                 every_path=lab.paths == "every",
                 paths=_listed(lab.paths),
             )
         case Shape.PUBLIC:
-            _refuse_obstacles(shape, obstructed=bool(behind or block))
             return shapes.public()
         case Shape.MESH:
             if isinstance(block, bool) and block:
@@ -123,41 +126,31 @@ def _listed(value: object) -> tuple[Path, ...] | None:
     return None
 
 
-def _refuse_obstacles(shape: Shape, *, obstructed: bool) -> None:
-    if obstructed:
-        raise UsageError(
-            "nat and block_udp",
-            f'the topology "{shape}" has no router for them',
-            'write topology = "routed" or "mesh" in [lab]',
-        )
-
-
 def refuse_topology(lab: LabTable, condition: ConditionTable | None, here: list[str | int]) -> None:
     """Raise a problem of the study if the topology and keys of the table contradict each other."""
     table = lab if condition is None else condition
-    if condition is not None:
-        _refuse_pairs(lab, condition, here)
     if condition is None:
         for key, shape in _KEYS.items():
             if getattr(lab, key) is not None and lab.topology is not shape:
                 why = f'"{key}" is for the topology "{shape}" only'
                 raise problem(why, f'write topology = "{shape}", or leave it out', [*here, key])
         _refuse_paths(lab, here)
+    else:
+        _refuse_pairs(lab, condition, here)
     try:
         topology = topology_of(lab, condition)
     except UsageError as error:
         place = [*here, *_culprit(lab, condition, table)]
         raise problem(f"{error.what}: {error.why}", error.remedy, place) from None
     refuse_underlay(lab, condition, topology, here)
+    names = {node.name for node in topology.nodes}
     if condition is None:
         _refuse_ends(topology, [*here, "paths"])
     else:
         _refuse_links(lab, condition, topology, here)
         if condition.router is not None:
-            names = {node.name for node in topology.nodes}
             _refuse_names(topology, [condition.router.node], names, [*here, "router", "node"])
     if isinstance(table.cpus, dict):
-        names = {node.name for node in topology.nodes}
         _refuse_names(topology, table.cpus, names, [*here, "cpus"], named=True)
 
 

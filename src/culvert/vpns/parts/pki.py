@@ -20,6 +20,7 @@ from culvert.labs.node import Node
 
 PrivateKey = ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
 
+_NAME = "culvert"
 CLOCK_SLACK = timedelta(minutes=10)
 """How far a node's clock may be behind ours."""
 LIFETIME = timedelta(days=7)
@@ -50,12 +51,12 @@ class Credential(NamedTuple):
 class Authority:
     """Signs the certificates of one tunnel; its own key never leaves the process."""
 
-    def __init__(self, kind: KeyKind, name: str = "culvert", now: datetime | None = None) -> None:
+    def __init__(self, kind: KeyKind, now: datetime | None = None) -> None:
         self.kind = kind
         self._now = now or datetime.now(UTC)
         self._key = _generate(kind)
         self._certificate = (
-            self._builder(name, self._key, issuer=_subject(name))
+            self._builder(_NAME, self._key, issuer=_subject(_NAME))
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .add_extension(_key_usage(signs_certificates=True), critical=True)
             .sign(self._key, _digest(kind))
