@@ -1,1 +1,1 @@
-"""Measurements: one file each; ``base`` is the contract, ``registry`` finds them all."""
+"""Measurements: a file or a folder each; ``base`` is the contract."""

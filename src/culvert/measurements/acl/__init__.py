@@ -1,1 +1,1 @@
-"""acl."""
+"""What a VPN's policy permits, and how soon it holds."""

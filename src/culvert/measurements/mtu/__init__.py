@@ -1,1 +1,1 @@
-"""mtu."""
+"""The largest packets that cross a tunnel, each way."""

@@ -1,1 +1,1 @@
-"""rtt."""
+"""Round trips through an idle tunnel, and beside a load."""

@@ -1,1 +1,1 @@
-"""tcp."""
+"""TCP: goodput, transactions, and the MSS that arrives."""

@@ -1,1 +1,1 @@
-"""tunnel."""
+"""A tunnel's life: starts, events while packets go through it, the cost of silence."""

@@ -1,1 +1,1 @@
-"""udp."""
+"""UDP: goodput, where packets are lost, and the highest rate without loss."""

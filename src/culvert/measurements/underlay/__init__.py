@@ -1,1 +1,1 @@
-"""underlay."""
+"""What a link delivers, emulated or real."""

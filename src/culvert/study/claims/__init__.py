@@ -1,1 +1,1 @@
-"""claims."""
+"""Claims, published values and what is lacking; the language of tests."""

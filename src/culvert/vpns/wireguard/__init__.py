@@ -1,1 +1,1 @@
-"""wireguard."""
+"""WireGuard, and what VPNs that manage it have in common."""
