@@ -88,3 +88,12 @@ def test_the_terminal_and_the_badge_name_them() -> None:
     shown = console.file.getvalue()
     assert "Cells that lost a host, path by path" in shown
     assert "1 of them lost a host and count for some of their paths only" in trust(data).detail
+
+
+def test_the_badge_counts_no_part_that_does_not_count_itself() -> None:
+    run = run_of_two_paths(lost=(2, 4))
+    invalid = (pl.col("vpn") == VPN) & (pl.col("block") == 4)
+    run.trials = run.trials.with_columns(
+        status=pl.when(invalid).then(pl.lit("invalid")).otherwise("status")
+    )
+    assert "; 1 of them lost a host" in trust(run.data).detail

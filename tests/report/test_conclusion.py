@@ -6,17 +6,23 @@ import re
 
 import polars as pl
 
-from culvert.report.views.conclusion import ERROR_RATE, conclusion
+from culvert.report.model import Data
+from culvert.report.views.conclusion import ERROR_RATE, Conclusion, conclusion
+from culvert.report.views.leaks import leak_matrices
 
 from .conftest import page_of
 from .synthetic import make_run
 from .truths import VPNS
 
 
+def concluded(data: Data) -> list[Conclusion]:
+    return conclusion(data, leak_matrices(data))
+
+
 def test_it_says_of_each_column_whether_its_test_decides() -> None:
     data = make_run(blocks=9, faults=False).data
     (headline, *_) = data.headlines
-    said = {part.title: list(part.statements) for part in conclusion(data)}
+    said = {part.title: list(part.statements) for part in concluded(data)}
     assert set(said) <= {"Decided", "Not decided yet"}
     here = [
         (question, winner)
@@ -35,38 +41,40 @@ def test_it_says_of_each_column_whether_its_test_decides() -> None:
             first = winner.ranks[vpn].best == 1 if vpn in winner.ranks else False
             if open_still and f" {vpn}" in f" {names}":
                 assert first
-    assert ERROR_RATE in str(conclusion(data)[0])
+    assert ERROR_RATE in str(concluded(data)[0])
 
 
 def test_it_says_by_how_much_the_first_leads() -> None:
     run = make_run(blocks=9, faults=False)
-    (decided, *_) = conclusion(run.data)
+    (decided, *_) = concluded(run.data)
     said = {line.partition(": ")[0]: line for line in decided.statements}
-    assert re.search(r"\), 4\d\s% more than strongswan", said["highest TCP goodput"])
-    assert re.search(r"\), 1\d\s% less than openvpn", said["lowest latency"])
-    assert re.search(r"\), 6\d\s% less than strongswan", said["quickest to connect"])
+    assert re.search(r"\), 4\d\s% \[3\d,\s4\d\] more than strongswan", said["highest TCP goodput"])
+    assert re.search(r"\), 1\d\s% \[1\d,\s\d\d\] less than openvpn", said["lowest latency"])
+    assert re.search(r"\), 6\d\s% \[6\d,\s6\d\] less than strongswan", said["quickest to connect"])
     run.rows = run.rows.with_columns(
         value=pl.when(pl.col("metric") == "goodput_bps", pl.col("vpn") == "wireguard/go")
         .then(5 * pl.col("value"))
         .otherwise(pl.col("value"))
     )
-    assert re.search(r"\), 7\.\d times strongswan", str(conclusion(run.data)[0]))
+    assert re.search(
+        r"\), [67]\.\d+\W \[\S+\s\S+\] as much as strongswan", str(concluded(run.data)[0])
+    )
 
 
 def test_few_blocks_decide_nothing() -> None:
-    assert [part.title for part in conclusion(make_run(blocks=3).data)] == ["Not decided yet"]
+    assert [part.title for part in concluded(make_run(blocks=3).data)] == ["Not decided yet"]
 
 
 def test_where_nothing_competes_nothing_is_concluded() -> None:
     run = make_run(vpns={"none": VPNS["none"]}, blocks=6)
-    assert conclusion(run.data) == []
+    assert concluded(run.data) == []
     assert 'class="conclusion"' not in page_of(run)
 
 
 def test_the_page_begins_with_it_and_ends_with_a_glossary() -> None:
     run = make_run(blocks=9, faults=False)
     page = page_of(run)
-    for part in conclusion(run.data):
+    for part in concluded(run.data):
         assert part.title in page
     assert page.index('class="conclusion"') < page.index('class="trust')
     assert page.index('id="method"') < page.index('id="glossary"')

@@ -57,7 +57,7 @@ def test_nothing_says_of_how_many(matrix: Matrix) -> None:
 
 
 def test_the_report_begins_with_it(data: Data) -> None:
-    (found,) = conclusion(data)
+    (found,) = conclusion(data, leak_matrices(data))
     assert (found.title, found.statements) == (
         "Beside the tunnel",
         (

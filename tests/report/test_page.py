@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from culvert.report.html.page import reproduce
 from culvert.report.run_info import RunInfo
 
 from .conftest import page_of
@@ -77,6 +78,18 @@ def test_the_policy_forbids_loads_and_allows_exactly_our_scripts(page: Page) -> 
     }
     assert allowed == hashes
     assert len(running) == 2
+
+
+def test_the_commands_that_repeat_a_run_name_its_scale_and_lab() -> None:
+    install, run, report = reproduce(make_run(blocks=2).data).split("\n")
+    assert install == "sudo culvert install --study study.toml"
+    assert run == "culvert run study.toml --out again"
+    assert report == "culvert report again"
+    small = {"canonical": '{"scale":"smoke"}', "lab": "hosts"}
+    _, run, _ = reproduce(make_run(blocks=2, run=small).data).split("\n")
+    assert run == "culvert run study.toml --out again --scale smoke --lab hosts"
+    alone = reproduce(make_run(vpns={"none": VPNS["none"]}, blocks=2).data)
+    assert "culvert install" not in alone
 
 
 def test_hostile_text_is_text(nasty: tuple[Path, str]) -> None:

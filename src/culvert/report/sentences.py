@@ -104,11 +104,11 @@ class FigureText:
         return f"{self.main} {self.ends}".rstrip()
 
 
-_UNIT = re.compile(r"(?<=\d) (?=(?:[kMG]?bit/s|[mµn]?s|s/GB|%)(?:\W|$))")
+_UNIT = re.compile(r"(?<=\d) (?=(?:[kMG]?bit/s|[mµn]?s|s/GB|%)(?:\W|$))|(?<=,) (?=[^ ,]+\])")
 
 
 def kept_together(text: str) -> str:
-    """No line breaks between a number and its unit."""
+    """No line breaks between a number and its unit, and in an interval."""
     return _UNIT.sub("\u00a0", text)
 
 

@@ -20,6 +20,7 @@ import jinja2
 from markupsafe import Markup
 
 from culvert.analysis.observations import BASELINE
+from culvert.labs.registry import DEFAULT
 from culvert.report.charts import Section
 from culvert.report.charts.common import PAGE
 from culvert.report.html.bundle import bundle
@@ -64,7 +65,8 @@ class SharedFiles:
 def render(data: Data, sections: Sequence[Section], shared: SharedFiles | None = None) -> str:
     """The HTML text of a run's report: one file, or a page of a site."""
     environment = templates()
-    matrices = nat_matrices(data), leak_matrices(data)
+    leaks = leak_matrices(data)
+    matrices = nat_matrices(data), leaks
     in_matrices = frozenset[str]().union(*(one.conditions for one in matrices))
     vega = Markup("") if shared else drawing_script()
     script = _report_script()
@@ -74,7 +76,7 @@ def render(data: Data, sections: Sequence[Section], shared: SharedFiles | None =
         data=data,
         run=data.run,
         counts=data.counts,
-        conclusion=conclusion(data),
+        conclusion=conclusion(data, leaks),
         trust=trust(data),
         facts=facts(data),
         reproduce=reproduce(data),
@@ -227,7 +229,9 @@ def _trials(data: Data) -> str:
 
 def reproduce(data: Data) -> str:
     """The commands that repeat the run, quoted for a shell."""
-    install = [shlex.quote(vpn) for vpn in data.vpns if vpn != BASELINE]
-    lines = [f"sudo culvert install {' '.join(install)}"] if install else []
-    lines += ["culvert run study.toml --out again", "culvert report again"]
-    return "\n".join(lines)
+    run = data.run
+    words = ["culvert", "run", "study.toml", "--out", "again"]
+    words += ["--scale", run.scale] if run.scale else []
+    words += ["--lab", run.lab] if run.lab not in ("", DEFAULT) else []
+    install = "sudo culvert install --study study.toml" if {*data.vpns} - {BASELINE} else ""
+    return "\n".join(filter(None, (install, shlex.join(words), "culvert report again")))

@@ -35,10 +35,10 @@ _STATUS = {"ok": "green", "invalid": "yellow", "failed": "red", "unsupported": "
 
 def summary_of(data: Data) -> RenderableType:
     """For a rich console. Data is never read as markup."""
-    views = headline_views(data)
-    parts: list[RenderableType] = [Text(f"{part}\n") for part in conclusion(data)]
+    views, leaks = headline_views(data), leak_matrices(data)
+    parts: list[RenderableType] = [Text(f"{part}\n") for part in conclusion(data, leaks)]
     parts += [_Headline(view, several=len(views) > 1) for view in views if view.columns]
-    parts += [matrices_text(found) for found in (nat_matrices(data), leak_matrices(data))]
+    parts += [matrices_text(found) for found in (nat_matrices(data), leaks)]
     if data.claims.judged or data.claims.trouble:
         parts.append(claims_text(data.claims, data.labels))
     if found := paper_tests(data):

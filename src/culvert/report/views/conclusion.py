@@ -10,17 +10,23 @@ from typing import Any
 
 import polars as pl
 
+from culvert.analysis.column import Paired
+from culvert.analysis.compare.contrast import ratio_of
 from culvert.analysis.declared import figures, title_of
 from culvert.analysis.headline import Headline, Question, Winner
 from culvert.errors import some
 from culvert.report.labels import Labels
 from culvert.report.model import Data
-from culvert.report.numbers import grouped, percent
-from culvert.report.sentences import joined, kept_together, question_scale
-from culvert.report.views.leaks import Tightness, leak_matrices
+from culvert.report.numbers import grouped
+from culvert.report.sentences import joined, kept_together, question_scale, share, times
+from culvert.report.views.leaks import Tightness
+from culvert.report.views.matrix import Matrices
 
-ERROR_RATE = "Each of these statements is wrong in at most 5 of 100 such runs."
-"""That of the test of a column, over all its VPNs."""
+ERROR_RATE = (
+    "In each statement, which VPN is first is wrong in at most 5 of 100 such runs. "
+    "Brackets are 95 % intervals."
+)
+"""The first is that of the test of a column, over all its VPNs."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,7 @@ class Conclusion:
         return f"{self.title}: {'; '.join(self.statements)}. {self.note}".rstrip()
 
 
-def conclusion(data: Data) -> list[Conclusion]:
+def conclusion(data: Data, leaks: Matrices) -> list[Conclusion]:
     """What the columns' tests decide, and between which VPNs they do not, if several compete; and
     what left beside the tunnel, if that was looked for."""
     decided, still_open = [], []
@@ -54,14 +60,14 @@ def conclusion(data: Data) -> list[Conclusion]:
     found = [
         Conclusion("Decided", tuple(decided), ERROR_RATE),
         Conclusion("Not decided yet", tuple(still_open)),
-        Conclusion("Beside the tunnel", tuple(_leaks(data))),
+        Conclusion("Beside the tunnel", tuple(_leaks(leaks))),
     ]
     return [one for one in found if one.statements]
 
 
-def _leaks(data: Data) -> Iterator[str]:
+def _leaks(leaks: Matrices) -> Iterator[str]:
     """``wireguard/go: packets left in the phases kill and stop``."""
-    for matrix in leak_matrices(data).matrices:
+    for matrix in leaks.matrices:
         where = f" ({matrix.title})" if matrix.title else ""
         for vpn, row in zip(matrix.heads, matrix.rows, strict=True):
             by_phase = zip(matrix.columns, row, strict=True)
@@ -93,23 +99,25 @@ def _candidates(winner: Winner) -> str:
 
 
 def _first_and_next(headline: Headline, question: Question, winner: Winner) -> str:
-    """``wireguard/go (412 Mbit/s), 47 % more than openvpn (280 Mbit/s)``."""
-    second = next(iter(winner.against))
+    """``wireguard/go (412 Mbit/s), 47 % [44, 50] more than openvpn (280 Mbit/s)``."""
+    second, pair = next(iter(winner.against.items()))
     scale = question_scale(headline, question)
     both = winner.absolute, headline.answers[second, question.key].absolute
     first, following = (scale.text(one.value, one.low, one.high) for one in both)
-    than = _than(*(one.value for one in both))
-    return f"{winner.vpn} ({first}), {than} {second} ({following})"
+    return f"{winner.vpn} ({first}), {_than(pair)} {second} ({following})"
 
 
-def _than(first: float, second: float) -> str:
-    """``47 % more than``, ``17 % less than``, ``3.1 times``; of what has no ratio ``before``."""
-    if first <= 0 or second <= 0 or first == second:
+def _than(pair: Paired) -> str:
+    """The column's own ratio: ``47 % [44, 50] more than``; of what has no ratio ``before``."""
+    if pair.contrast is None or not pair.logarithmic:
         return "before"
-    ratio = first / second
+    ends = pair.contrast.interval(pair.level)
+    ratio, low, high = map(ratio_of, (pair.contrast.estimate, *ends))
     if ratio >= 2:
-        return f"{ratio:.2g} times"
-    return f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'} than"
+        return f"{times(ratio, low, high)} as much as"
+    if ratio < 1:
+        return f"{share(1 - ratio, 1 - high, 1 - low)} less than"
+    return f"{share(ratio - 1, low - 1, high - 1)} more than"
 
 
 def behaviour_sentences(data: Data) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from culvert.analysis.observations import BASELINE, pick
 from culvert.journal.marks import PART, SEARCHED
 from culvert.labs.registry import on_this_machine, recorded_kind
 from culvert.plan.stopping import StopReason
-from culvert.report.leaves import at, evidence, find
+from culvert.report.leaves import at, evidence, find, leaf
 from culvert.report.model import Data
 from culvert.report.run_info import moment
 from culvert.report.sentences import blocks, joined
@@ -50,11 +50,11 @@ def trust(data: Data) -> Trust:
             phrase += f"; {OWN_DAY}"
         return Trust("mixed", "Imported: not proved by Culvert", phrase)
     proved = partly = searched = 0
-    for status, text in data.trials.select("status", "evidence").iter_rows():
+    for text in data.trials.filter(status="ok")["evidence"]:
         of_trial = evidence(text)
-        proved += status == "ok" and of_trial.get("proved") is True
+        proved += of_trial.get("proved") is True
         partly += bool(of_trial.get(PART))
-        searched += _searched(of_trial) if status == "ok" else 0
+        searched += _searched(of_trial)
     without = counts.ok - proved
     if without:
         return Trust(
@@ -194,7 +194,7 @@ def _frequency(data: Data) -> str:
     governors = find(frequency, "governors")
     if not governors:
         return "CPU governor unknown"
-    phrase = at({"governors": governors}, "governors")
+    phrase = leaf(governors)
     boost = ", boost on" if find(frequency, "boost") is True else ""
     return "" if phrase == "performance" and not boost else f"CPU governor {phrase}{boost}"
 
