@@ -40,6 +40,11 @@ class Cell:
         content = json.dumps([self.vpn, self.condition, self.measurement, self.parameters])
         return hashlib.sha256(content.encode()).hexdigest()[:12]
 
+    @property
+    def context(self) -> tuple[str, str, Parameters]:
+        """Condition, measurement and parameters: cells of one context are compared."""
+        return self.condition, self.measurement, self.parameters
+
     def __str__(self) -> str:
         return f"{self.vpn} {self.condition} {self.measurement} {self.parameters}"
 
@@ -129,16 +134,12 @@ class Plan:
         the measurement of each cell; one that matches is enough. Raises nothing: a plan
         without cells has no trials.
         """
-        matching = [cell for cell in self.cells if _matches(cell, patterns)]
-        compared = {(cell.condition, cell.measurement, cell.parameters) for cell in matching}
+        matching = {cell for cell in self.cells if _matches(cell, patterns)}
+        compared = {cell.context for cell in matching}
         kept = tuple(
             cell
             for cell in self.cells
-            if cell in matching
-            or (
-                cell.vpn == BASELINE
-                and (cell.condition, cell.measurement, cell.parameters) in compared
-            )
+            if cell in matching or (cell.vpn == BASELINE and cell.context in compared)
         )
         return replace(self, cells=kept)
 

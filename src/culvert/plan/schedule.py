@@ -13,7 +13,7 @@ from dataclasses import replace
 from enum import StrEnum
 from itertools import count, takewhile
 
-from culvert.plan.plan import Cell, Done, Plan, Trial
+from culvert.plan.plan import Done, Plan, Trial
 from culvert.plan.stopping import Decision, OpenClaims, StopReason, decide
 from culvert.study.blocks import StopRule
 from culvert.study.table import BASELINE
@@ -149,15 +149,14 @@ class Schedule:
         """A baseline rests if all VPNs that are compared with it rest."""
         gone = {cell.key for cell in self.plan.absent} | set(self._unsupported())
         busy = {
-            _context(cell)
+            cell.context
             for cell in self.plan.cells
             if cell.vpn != BASELINE and cell.key not in decision.resting and cell.key not in gone
         }
         return frozenset(
             cell.key
             for cell in self.plan.cells
-            if cell.key in decision.resting
-            and not (cell.vpn == BASELINE and _context(cell) in busy)
+            if cell.key in decision.resting and not (cell.vpn == BASELINE and cell.context in busy)
         )
 
     def _active(self) -> bool:
@@ -171,7 +170,3 @@ class Schedule:
 
     def _end(self, reason: StopReason) -> None:
         self.decision = replace(self.decision, reason=reason)
-
-
-def _context(cell: Cell) -> tuple[str, str, str]:
-    return cell.condition, cell.measurement, cell.parameters

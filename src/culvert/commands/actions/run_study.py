@@ -192,7 +192,7 @@ def _progress(study: Study, plan: Plan, *, as_json: bool) -> Progress:
 def _labels(plan: Plan) -> Labels:
     return Labels(
         pl.DataFrame(
-            [(cell.condition, cell.measurement, cell.parameters) for cell in plan.cells],
+            [cell.context for cell in plan.cells],
             schema=["condition", "measurement", "parameters"],
             orient="row",
         )

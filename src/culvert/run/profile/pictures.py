@@ -105,16 +105,13 @@ def _renamed(stacks: Stacks) -> Stacks:
 def _pairs(cells: Sequence[Cell]) -> Iterator[tuple[Cell, Cell]]:
     """Two VPNs in one condition and measurement, without the baseline."""
     for one, other in combinations(cells, 2):
-        if BASELINE not in (one.vpn, other.vpn) and _context(one) == _context(other):
+        if BASELINE not in (one.vpn, other.vpn) and one.context == other.context:
             yield one, other
 
 
-def _context(cell: Cell) -> tuple[str, str, str]:
-    return cell.measurement, cell.condition, cell.parameters
-
-
 def _name(cell: Cell, *vpns: str) -> str:
-    short = hashlib.sha256(repr(_context(cell)).encode()).hexdigest()[:6]
+    place = (cell.measurement, cell.condition, cell.parameters)
+    short = hashlib.sha256(repr(place).encode()).hexdigest()[:6]
     plain = [re.sub(r"[^A-Za-z0-9+]+", "-", vpn) for vpn in vpns]
     return "--".join([f"{cell.measurement}-{short}", *plain])
 
