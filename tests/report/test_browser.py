@@ -71,7 +71,7 @@ def test_charts_in_a_narrow_window_have_room_for_their_labels(
     document, _ = visit(page, tmp_path / "profile", "--window-size=400,900")
     widths = [int(width) for width in re.findall(r'class="marks" width="(\d+)"', document)]
     assert len(widths) == len(Page(plain[1]).charts)
-    assert min(widths) >= 440
+    assert min(widths) >= 480
 
 
 def printed(text: str, page: Path) -> Path:

@@ -96,7 +96,7 @@ def test_the_share_of_invalid_trials_stands_beside_a_vpn() -> None:
     run.rows = run.rows.with_columns(
         status=pl.when(first).then(pl.lit("invalid")).otherwise(pl.col("status"))
     )
-    assert "1 of 7 trials do not count, 14 % are invalid" in page_of(run)
+    assert "1 of 7 trials does not count, 14 % are invalid" in page_of(run)
 
 
 def test_many_disturbed_trials_are_said_at_the_top() -> None:

@@ -10,7 +10,7 @@
     tooltip: { theme: "custom" },
   };
   // In a narrower place its labels would be cut off: there the whole drawing is made smaller.
-  const least = 440;
+  const least = 480;
   const fitting = function (panel, width) {
     if (panel.width !== "container" || width >= least) return panel;
     return Object.assign({}, panel, { width: least, autosize: { type: "fit-x", contains: "padding" } });

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from culvert.analysis.declared import title_of
 from culvert.analysis.instruments import InstrumentBeside, instruments_beside
 from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import scale_for
@@ -34,7 +35,7 @@ def _comparison(data: Data, row: Mapping[str, Any]) -> tuple[str, ...]:
         ratio = str(times(row["ratio"], row["ratio_low"], row["ratio_high"]))
     return (
         data.labels.cell(row["condition"], row["measurement"], row["parameters"]),
-        row["metric"],
+        _metric(row),
         row["a"],
         row["b"],
         ratio or "\u2013",
@@ -45,6 +46,10 @@ def _comparison(data: Data, row: Mapping[str, Any]) -> tuple[str, ...]:
         f"{row['cliffs_delta']:+.2f} {row['size']}".replace("-", "\u2212"),
         p_text(row["p_holm"]) if row["p_possible"] else f"none can pass, {_trials(row)}",
     )
+
+
+def _metric(row: Mapping[str, Any]) -> str:
+    return title_of(row["metric"], row["measurement"]) or str(row["metric"])
 
 
 def decision(row: Mapping[str, Any]) -> str:
@@ -85,7 +90,7 @@ def _pooled(data: Data, row: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         row["vpn"],
         data.labels.cell(row["condition"], row["measurement"], row["parameters"]),
-        row["metric"],
+        _metric(row),
         str(row["trials"]),
         scale.text(row["mean"], row["low"], row["high"]),
         scale.ends(row["mean"], row["low"], row["high"]),
