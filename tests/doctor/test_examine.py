@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import pytest
 
-from culvert.doctor import FeatureStatus, examine, ready, to_json
+from culvert.doctor.examine import examine, ready
 from culvert.doctor.leftovers import left_behind
-from culvert.labs.namespace import cleanup
+from culvert.doctor.show import as_json
 from culvert.labs.namespace.cleanup import Leftover, LeftoverKind
 from culvert.machine import features
+from culvert.machine.check import FeatureStatus
 from culvert.privilege import with_sudo
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
@@ -22,7 +22,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def left(monkeypatch: pytest.MonkeyPatch) -> list[Leftover]:
     """What the clean-up finds."""
     found: list[Leftover] = []
-    monkeypatch.setattr(cleanup, "find_leftovers", lambda: found)
+    monkeypatch.setattr("culvert.doctor.leftovers.find_leftovers", lambda: found)
     return found
 
 
@@ -52,7 +52,7 @@ def test_every_feature_of_this_machine_is_checked() -> None:
 
     assert [check.name for check in checks[:-1]] == [f.name for f in features.FEATURES]
     assert checks[-1].name == "leftovers"
-    answer = json.loads(to_json(checks))
+    answer = as_json(checks)
     assert answer["ready"] is ready(checks)
     assert len(answer["checks"]) == len(checks)
 

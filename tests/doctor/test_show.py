@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from culvert.doctor.examine import ready
-from culvert.doctor.show import render, to_json
+from culvert.doctor.show import as_json, render
 from culvert.machine.check import FeatureCheck, FeatureGroup, FeatureStatus
 
 NEEDED = (
@@ -57,14 +57,14 @@ def test_a_machine_is_ready_only_with_all_that_the_lab_needs(
 
     assert not ready(checks)
     assert "cannot run" in text_of(checks)
-    assert json.loads(to_json(checks))["ready"] is False
+    assert as_json(checks)["ready"] is False
 
 
 def test_json_has_the_fields_of_a_check() -> None:
     checks = [make(name) for name in NEEDED] + [
         make("fq", FeatureStatus.MISSING, FeatureGroup.IMPAIRMENT)
     ]
-    answer = json.loads(to_json(checks))
+    answer = json.loads(json.dumps(as_json(checks)))
 
     assert answer["ready"] is True
     assert answer["checks"][-1] == {

@@ -225,7 +225,7 @@ def test_esp_agrees_with_the_kernels_configuration() -> None:
 
 
 WITHOUT_ROOT = """
-from culvert.doctor import features
+from culvert.machine import features
 for feature in features.FEATURES:
     check = features.check(feature.name)
     print(feature.name, check.status, check.remedy, sep="|")

@@ -8,6 +8,7 @@ from pathlib import Path
 import altair as alt
 import polars as pl
 
+from culvert.analysis.compare.comparison import ALPHA, TOLERANCE
 from culvert.api.comparison import Comparison
 from culvert.api.shown import as_html
 from culvert.compare.outcome import compare
@@ -22,10 +23,6 @@ from culvert.report.html.write import printed, write_data
 from culvert.report.model import Data, Figure, read
 from culvert.report.terminal.summary import summary_of
 from culvert.study.table import near
-
-TOLERANCE = 0.03
-ALPHA = 0.05
-"""As of ``culvert compare``."""
 
 
 class Run:

@@ -7,16 +7,17 @@ from typing import Any
 
 from culvert.analysis.compare.comparison import Comparison
 from culvert.compare.outcome import CompareOutcome
-from culvert.compare.side import Runs, Side
+from culvert.compare.side import Side
 from culvert.results import Parameters
 
 
 def document(outcome: CompareOutcome) -> dict[str, Any]:
     """All results, in the journal's units."""
+    sides = (("a", outcome.a), ("b", outcome.b))
     return {
         "a": _side(outcome.a[0]),
         "b": _side(outcome.b[0]),
-        "runs": {name: [_side(one) for one in side] for name, side in _sides(outcome)},
+        "runs": {name: [_side(one) for one in side] for name, side in sides},
         "tolerance": outcome.tolerance,
         "alpha": outcome.alpha,
         "paired": outcome.paired,
@@ -29,10 +30,6 @@ def document(outcome: CompareOutcome) -> dict[str, Any]:
             for one in outcome.absent
         ],
     }
-
-
-def _sides(outcome: CompareOutcome) -> tuple[tuple[str, Runs], ...]:
-    return (("a", outcome.a), ("b", outcome.b))
 
 
 def _side(side: Side) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def _refuse(words: list[str], requested: Requested, vpns: list[str]) -> None:
 def _side(directory: Path, vpn: str | None, read: dict[Path, tuple[RunInfo, pl.DataFrame]]) -> Side:
     place = directory.resolve()
     if place not in read:
-        read[place] = _read(directory)
+        read[place] = read_run(directory)
     run, rows = read[place]
     return Side(directory, vpn, run, _of(rows, vpn, directory), rows)
 
@@ -133,7 +133,8 @@ def _split(word: str) -> tuple[Path, str | None]:
     return Path(directory), vpn
 
 
-def _read(directory: Path) -> tuple[RunInfo, pl.DataFrame]:
+def read_run(directory: Path) -> tuple[RunInfo, pl.DataFrame]:
+    """The facts and the rows of a run. Raises JournalError."""
     with Journal.open(directory) as journal:
         return RunInfo.from_journal(journal.run()), with_defaults(journal.rows())
 

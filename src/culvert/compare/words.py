@@ -11,7 +11,7 @@ from culvert.analysis.compare.comparison import Comparison
 from culvert.analysis.compare.verdict import SCATTERS, Change
 from culvert.compare.outcome import CompareOutcome
 from culvert.compare.sheet import Row, Sheet, Verdicts
-from culvert.compare.side import Side
+from culvert.compare.side import Runs, Side
 from culvert.report.labels import Labels, short_version
 from culvert.report.numbers import decimals_for, grouped, scale_for
 from culvert.report.sentences import joined
@@ -93,7 +93,7 @@ def lines(outcome: CompareOutcome) -> list[WordedLine]:
 
 def heading(outcome: CompareOutcome) -> list[tuple[str, str]]:
     """The runs of A and B."""
-    return [("A", _side(outcome, 0)), ("B", _side(outcome, 1))]
+    return [("A", _runs(outcome.a)), ("B", _runs(outcome.b))]
 
 
 def summary(outcome: CompareOutcome) -> str:
@@ -157,8 +157,8 @@ def _labels(outcome: CompareOutcome) -> Labels:
     return Labels(pl.concat([side.rows.select(cells) for side in (*outcome.a, *outcome.b)]))
 
 
-def _side(outcome: CompareOutcome, index: int) -> str:
-    return "; ".join(_run(side) for side in (outcome.a, outcome.b)[index])
+def _runs(runs: Runs) -> str:
+    return "; ".join(map(_run, runs))
 
 
 def _run(side: Side) -> str:

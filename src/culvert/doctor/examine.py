@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from culvert.doctor.leftovers import left_behind
 from culvert.machine.check import FeatureCheck, FeatureStatus
 from culvert.machine.features import FEATURES, check
@@ -13,7 +15,7 @@ def examine() -> list[FeatureCheck]:
     return [*(check(feature.name) for feature in FEATURES), left_behind()]
 
 
-def ready(checks: list[FeatureCheck]) -> bool:
+def ready(checks: Sequence[FeatureCheck]) -> bool:
     """Whether the default lab can be created and can measure here."""
     by_name = {check.name: check for check in checks}
     return all(

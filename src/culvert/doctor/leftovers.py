@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from culvert.labs.namespace.cleanup import find_leftovers
 from culvert.machine.check import FeatureCheck, FeatureGroup, FeatureStatus
 from culvert.privilege import with_sudo
 
@@ -12,9 +13,6 @@ NEEDED_BY = ("a clean machine",)
 
 def left_behind() -> FeatureCheck:
     """Leftovers of runs whose process is dead, as far as this user sees them."""
-    # labs use doctor's features, so doctor must not import labs at import time
-    from culvert.labs.namespace.cleanup import find_leftovers  # noqa: PLC0415
-
     kinds = Counter(str(leftover.kind) for leftover in find_leftovers())
     if not kinds:
         return _check(FeatureStatus.PRESENT, "no leftovers of earlier runs", None)

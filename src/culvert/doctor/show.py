@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 from rich.console import Group as Stack
 from rich.console import RenderableType
@@ -58,7 +58,7 @@ def _summary(checks: Sequence[FeatureCheck]) -> Text:
     figures = ", ".join(
         f"{counts[status]} {status.value}" for status in FeatureStatus if counts[status]
     )
-    if ready(list(checks)):
+    if ready(checks):
         return Text(f"\n{figures}. This machine can run the default lab.", style="bold")
     return Text(
         f"\n{figures}. This machine cannot run the default lab: see the remedies.",
@@ -66,9 +66,6 @@ def _summary(checks: Sequence[FeatureCheck]) -> Text:
     )
 
 
-def to_json(checks: Sequence[FeatureCheck]) -> str:
-    """The findings as a JSON object: ``ready``, and the checks with FeatureCheck's fields as
-    keys."""
-    return json.dumps(
-        {"ready": ready(list(checks)), "checks": [asdict(check) for check in checks]}, indent=2
-    )
+def as_json(checks: Sequence[FeatureCheck]) -> dict[str, Any]:
+    """For programs: ``ready``, and the checks with FeatureCheck's fields as keys."""
+    return {"ready": ready(checks), "checks": [asdict(check) for check in checks]}

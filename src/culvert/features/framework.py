@@ -29,9 +29,13 @@ class Row:
     cells: Mapping[Criterion, Cell]
     paper: Mapping[Criterion, Answer] | None
 
+    def published(self, criterion: Criterion) -> Answer | None:
+        """The paper's answer, if it has one."""
+        return (self.paper or {}).get(criterion)
+
     def differs(self, criterion: Criterion) -> bool:
         """Whether both this framework and the paper have an answer, and they differ."""
-        published = (self.paper or {}).get(criterion)
+        published = self.published(criterion)
         found = self.cells[criterion].answer
         return published is not None and found is not None and found is not published
 

@@ -51,10 +51,9 @@ UNKNOWN = Cell()
 
 @dataclass(frozen=True)
 class Known:
-    """One VPN. ``paper`` are its cells in the paper's table, as published; ``documented`` what
+    """Of one VPN. ``paper`` are its cells in the paper's table, as published; ``documented`` what
     documents state, the paper's text among them."""
 
-    name: str
     title: str
     paper: Mapping[Criterion, Answer]
     documented: Mapping[Criterion, Cell]
@@ -85,7 +84,7 @@ def _one(name: str, paper: Mapping[Criterion, Answer]) -> Known:
     entry = dict(_documents()["vpn"].get(name, {}))
     title = str(entry.pop("title", name))
     cells = {Criterion(key): _cell(*value) for key, value in entry.items()}
-    return Known(name, title, paper, cells)
+    return Known(title, paper, cells)
 
 
 def _cell(answer: str, source: str, note: str = "") -> Cell:

@@ -65,12 +65,10 @@ def details(row: Row) -> Table:
         table.add_column(column, overflow="fold")
     for criterion in Criterion:
         cell = row.cells[criterion]
-        published = (row.paper or {}).get(criterion)
-        beside = "" if published is None else str(published)
         table.add_row(
             str(criterion),
             _short(row, criterion),
-            Text(beside, "dim"),
+            Text(row.published(criterion) or "", "dim"),
             Text(_because(cell)),
         )
     return table
@@ -88,11 +86,11 @@ def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "title": row.title,
             "cells": {
                 str(criterion): {
-                    "standing": str(cell.standing),
-                    "answer": None if cell.answer is None else str(cell.answer),
+                    "standing": cell.standing,
+                    "answer": cell.answer,
                     "source": cell.source,
                     "note": cell.note,
-                    "paper": _published(row, criterion),
+                    "paper": row.published(criterion),
                     "differs": row.differs(criterion),
                 }
                 for criterion, cell in row.cells.items()
@@ -100,8 +98,3 @@ def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
         }
         for row in rows
     ]
-
-
-def _published(row: Row, criterion: Criterion) -> str | None:
-    answer = (row.paper or {}).get(criterion)
-    return None if answer is None else str(answer)

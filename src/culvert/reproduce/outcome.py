@@ -15,12 +15,10 @@ from culvert.analysis.claims.verdict import Judged, Verdict
 from culvert.analysis.compare.verdict import Change
 from culvert.analysis.summary import summarise
 from culvert.compare.outcome import CompareOutcome
-from culvert.compare.side import Side, with_defaults
+from culvert.compare.side import Side, read_run
 from culvert.errors import UsageError
-from culvert.journal.journal import Journal
 from culvert.journal.resuming import differences
 from culvert.report.claims import Claims, claims_of
-from culvert.report.run_info import RunInfo
 from culvert.reproduce.figures import compared_figures
 
 
@@ -125,8 +123,7 @@ def _why(now: Judged) -> Iterator[str]:
 
 
 def _side(directory: Path, name: Path) -> Side:
-    with Journal.open(directory) as journal:
-        run, rows = RunInfo.from_journal(journal.run()), with_defaults(journal.rows())
+    run, rows = read_run(directory)
     return Side(name, None, run, rows, rows)
 
 

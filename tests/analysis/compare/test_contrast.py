@@ -27,6 +27,8 @@ from culvert.analysis.declared import better_of, compared_metrics
 from culvert.metrics import EVERY_TRIAL, Better
 from culvert.study.catalogue import installed_measurements
 
+from .single import judge_single
+
 figures = st.lists(st.floats(-1e3, 1e3).map(lambda x: round(x, 3)), min_size=5, max_size=30)
 
 
@@ -102,7 +104,7 @@ def test_figures_that_never_scatter(b: float, direction: Better, change: Change)
     contrast = unpaired_contrast([math.log(1400.0)] * 5, [math.log(b)] * 5)
     assert contrast is not None
     tolerance = Tolerance.of_ratio(0.03)
-    told = judge(contrast, AdjustedPValues.alone(contrast, tolerance), tolerance, direction, 0.05)
+    told = judge_single(contrast, tolerance, direction, 0.05)
     assert told.change is change
 
 

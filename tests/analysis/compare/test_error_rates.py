@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from culvert.analysis.compare.comparison import comparisons_of_runs
 from culvert.analysis.compare.contrast import paired_contrast, run_contrast, unpaired_contrast
-from culvert.analysis.compare.verdict import AdjustedPValues, Change, Tolerance, judge
+from culvert.analysis.compare.verdict import Change, Tolerance
 from culvert.analysis.observations import observations
 from culvert.metrics import Better
 from culvert.statistics.looks import levels
 from tests.analysis.frames import rows
 from tests.analysis.series import correlated
+
+from .single import judge_single
 
 ALPHA = 0.05
 TIMES = 1000
@@ -34,7 +36,7 @@ def _changes(
         contrast = unpaired_contrast(before, after)
         assert contrast is not None
         ends = Tolerance.of_ratio(tolerance)
-        told = judge(contrast, AdjustedPValues.alone(contrast, ends), ends, Better.MORE, ALPHA)
+        told = judge_single(contrast, ends, Better.MORE, ALPHA)
         found.append(told.change)
     return {change: found.count(change) / TIMES for change in Change}
 

@@ -30,9 +30,8 @@ class Context:
         """Whether both differ only in keys that the sides of a comparison name."""
         named = {key for where in (left, right) for key, _ in where.parameters}
         free = left.condition is None and right.condition is None
-        return (not free or self.condition == other.condition) and _without(
-            self.parameters, named
-        ) == _without(other.parameters, named)
+        mine, theirs = (Parameters(one.parameters).without(named) for one in (self, other))
+        return (not free or self.condition == other.condition) and mine == theirs
 
 
 class Cells:
@@ -199,10 +198,6 @@ def _processors(study: Study, condition: str) -> str:
 
 def _has(parameters: str, where: Where) -> bool:
     return all(Parameters(parameters).has(key, value) for key, value in where.parameters)
-
-
-def _without(parameters: str, keys: set[str]) -> str:
-    return Parameters(parameters).without(keys)
 
 
 def matching(

@@ -25,8 +25,8 @@ from culvert.statistics.holm import holm
 
 ALPHA = 0.05
 """The family-wise error rate of a whole comparison."""
-
 TOLERANCE = 0.03
+"""Differences up to this share count as equal, unless another is given."""
 
 
 @dataclass(frozen=True)

@@ -76,14 +76,6 @@ class AdjustedPValues:
     possible: bool = True
     column: bool = False
 
-    @classmethod
-    def alone(cls, contrast: Contrast, tolerance: Tolerance) -> AdjustedPValues:
-        """The p values of a single comparison, not adjusted."""
-        low, high = tolerance.low, tolerance.high
-        return cls(
-            contrast.p_two_sided(), contrast.p_outside(low, high), contrast.p_between(low, high)
-        )
-
 
 NOTHING = AdjustedPValues(1.0, 1.0, 1.0)
 """For a comparison that could not be tested."""

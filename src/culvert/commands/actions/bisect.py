@@ -51,17 +51,17 @@ def run_bisect(
 
 
 def _said(found: Found, claim: Claim, builder: Builder, commits: int) -> str:
-    share = f"{100 * found.probability:.1f} %"
+    chance = f"{100 * found.probability:.1f} %"
     lines = [f"{one[:SHORT]}  {builder.repository.subject(one)}" for one in found.commits]
     if len(lines) == 1:
-        head = f"the first commit with the change, with a probability of {share}:"
+        head = f"the first commit with the change, with a probability of {chance}:"
     elif found.named:
         head = (
-            f"one of these commits has the change ({share}); all but the last cannot be measured:"
+            f"one of these commits has the change ({chance}); all but the last cannot be measured:"
         )
     else:
         head = (
-            f"one of these {len(lines)} commits has the change ({share}); more trials are needed:"
+            f"one of these {len(lines)} commits has the change ({chance}); more trials are needed:"
         )
     skipped = f", {len(found.skipped)} skipped" if found.skipped else ""
     tail = (

@@ -59,7 +59,8 @@ def verify(names: Sequence[str], tests: Sequence[str]) -> int:
     done = 0
     for vpn_id in _variants(names):
         try:
-            verified(partial(registry.create, vpn_id), _keep, chosen)
+            for record in verified(partial(registry.create, vpn_id), chosen):
+                _keep(record)
         except NotPossible as error:
             err.print(f"{vpn_id}: {error.why} ({error.remedy})", markup=False)
             continue

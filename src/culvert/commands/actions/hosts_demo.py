@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from pydantic import TypeAdapter, ValidationError
-
 from culvert.commands.actions.run_study import run_study
 from culvert.console import out, print_json
 from culvert.errors import UsageError
@@ -17,7 +15,7 @@ from culvert.labs.hosts.kind import Hosts
 from culvert.machine import rootless
 from culvert.run.request import RunRequest
 from culvert.topology.link.spec import ANY_LINK, LinkSpec
-from culvert.units import RateBps
+from culvert.units import QuantityError, parse_rate_bps
 
 
 def run_on_demo(request: RunRequest, hosts: int, rate: str | None, *, as_json: bool) -> int:
@@ -74,6 +72,6 @@ def _explain(demo: DemoHosts, addresses: Mapping[str, str]) -> None:
 
 def _link(rate: str) -> LinkSpec:
     try:
-        return LinkSpec(rate_bps=TypeAdapter(RateBps).validate_python(rate))
-    except ValidationError:
-        raise UsageError(f"rate '{rate}'", "is not a rate", "write 1Gbit/s") from None
+        return LinkSpec(rate_bps=parse_rate_bps(rate))
+    except QuantityError as error:
+        raise UsageError(f"--rate {rate}", error.why, "write 1Gbit/s") from error

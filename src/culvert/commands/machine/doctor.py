@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import typer
 
 from culvert.commands.words import Json
@@ -18,13 +16,14 @@ def doctor(as_json: Json = False) -> None:
 
     Each missing part has a remedy. Exit code 3: no study can run.
     """
-    from culvert.doctor import examine, ready, show
+    from culvert.doctor import show
+    from culvert.doctor.examine import examine, ready
     from culvert.machine import rootless
 
     rootless.enter_where_possible()
     checks = examine()
     if as_json:
-        print_json(json.loads(show.to_json(checks)))
+        print_json(show.as_json(checks))
     else:
         out.print(show.render(checks))
     if not ready(checks):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from culvert.errors import CulvertError, NotPossible
@@ -47,36 +47,24 @@ TESTS: tuple[type[FeatureTest], ...] = (
 )
 
 
-def verified(
-    make: MakeVpn,
-    progress: Callable[[Record], None],
-    tests: Sequence[type[FeatureTest]] = TESTS,
-) -> list[Record]:
-    """Run the tests in turn; ``progress`` gets each record when it is there.
-
-    Raises NotPossible if the VPN is not installed.
-    """
+def verified(make: MakeVpn, tests: Sequence[type[FeatureTest]]) -> Iterator[Record]:
+    """Run the tests in turn: a record of each. Raises NotPossible if the VPN is not installed."""
     vpn, host = make(), ThisMachine()
     for missing in vpn.missing(host):
         raise NotPossible(vpn.id, f"{missing.what} is missing", missing.remedy)
     version, bench = vpn.version(host), Bench(make)
-    records = []
     for test in tests:
         finding = _found(test(), bench)
-        records.append(
-            Record(
-                vpn.id,
-                test.criterion,
-                test.name,
-                finding.holds,
-                finding.detail,
-                version,
-                platform.release(),
-                datetime.now(UTC).isoformat(timespec="seconds"),
-            )
+        yield Record(
+            vpn.id,
+            test.criterion,
+            test.name,
+            finding.holds,
+            finding.detail,
+            version,
+            platform.release(),
+            datetime.now(UTC).isoformat(timespec="seconds"),
         )
-        progress(records[-1])
-    return records
 
 
 def _found(test: FeatureTest, bench: Bench) -> Finding:
