@@ -88,8 +88,6 @@ class StrongSwan(TunnelVpn):
     # -- the life of a tunnel ----------------------------------------------------------------------
 
     def configure(self) -> None:
-        for part in self.missing(self.target):
-            raise NotPossible(self.id, f"{part.what} is missing", part.remedy)
         if self.carriage.transport:
             ipsec_inner.require_pair(self.id, self.lab)
         if self.in_kernel and self.lab.spec.topology.full_tunnel:
