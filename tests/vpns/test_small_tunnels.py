@@ -110,6 +110,17 @@ def test_tinc_negotiates_over_tcp_and_sends_data_over_udp() -> None:
     assert not driver("tinc/aes-256-cbc").is_handshake(packet(b"anything"))
 
 
+def test_tinc_starts_again_in_another_second_of_its_own_node(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("culvert.vpns.tinc.time", Mock(sleep=waits.append))
+    node = Mock(realtime_ns=lambda: 7_750_000_000)
+    node.name = "a"
+    driver("tinc/aes-256-cbc").leave(node)
+    assert waits == [0.25]
+
+
 @pytest.mark.parametrize(
     ("payload", "is_handshake"),
     [

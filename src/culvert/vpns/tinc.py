@@ -111,11 +111,11 @@ class Tinc(TunProgram):
 
     def leave(self, node: Node) -> None:
         super().leave(node)
-        _await_next_second()
+        _await_next_second(node)
 
     def crash(self, node: Node) -> None:
         super().crash(node)
-        _await_next_second()
+        _await_next_second(node)
 
     @property
     def outer_flow(self) -> OuterFlow | None:
@@ -132,7 +132,7 @@ class Tinc(TunProgram):
         return packet.protocol == IPPROTO_TCP
 
 
-def _await_next_second() -> None:
-    """Its random numbers are seeded with the time in seconds, and a peer drops what it has seen."""
-    now = time.time()
-    time.sleep(1 - now % 1)
+def _await_next_second(node: Node) -> None:
+    """Its random numbers are seeded with its node's time in seconds, and a peer drops what it has
+    seen."""
+    time.sleep(1 - node.realtime_ns() % 1_000_000_000 / 1e9)
