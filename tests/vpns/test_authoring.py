@@ -19,7 +19,7 @@ from culvert.vpns.contract.package import install_command, write_package
 from tests.docs.tables import ROOT
 
 NAMES = [
-    *("DIRECT", "LEAVE_OUT", "ONLY_IPV4", "TUNNEL", "AssigningMeshVpn"),
+    *("DIRECT", "LEAVE_OUT", "ONLY_IPV4", "SEE_LOG", "TUNNEL", "AssigningMeshVpn"),
     *(
         "Capability",
         "Carried",
@@ -59,7 +59,7 @@ def test_a_name_of_earlier_versions_reads_with_a_word() -> None:
 
 def test_its_help_names_each_class_and_fits_a_few_screens() -> None:
     text = pydoc.plain(pydoc.render_doc(authoring))
-    assert len(text.splitlines()) < 150
+    assert len(text.splitlines()) <= 150
     for name in NAMES:
         assert re.search(rf"\b{name}\b", text.partition("DATA\n")[0]), name
     assert "builtins" not in text

@@ -45,7 +45,7 @@ What it works with::
 
 What it raises::
 
-    VpnError                   the VPN ended, refused its configuration or did not come up
+    VpnError, SEE_LOG          the VPN ended, refused or did not come up; the remedy in a log
     ProgramEnded               its program ended before a fact that was waited for
     NotPossible, LEAVE_OUT     this variant has no such event; the remedy then
     LabError                   a command on a node failed
@@ -86,6 +86,7 @@ from culvert.vpns.abilities import (
 from culvert.vpns.base import ONLY_IPV4, Vpn, endpoint, underlay_address, uri_host
 from culvert.vpns.contract import Violation, check_here
 from culvert.vpns.facts import (
+    SEE_LOG,
     ProgramEnded,
     accepts,
     hang_up,
@@ -120,6 +121,7 @@ __all__ = [
     "DIRECT",
     "LEAVE_OUT",
     "ONLY_IPV4",
+    "SEE_LOG",
     "TUNNEL",
     "AssigningMeshVpn",
     "Capability",

@@ -20,6 +20,7 @@ from typing import ClassVar
 
 from culvert.vpns.authoring import (
     DIRECT,
+    SEE_LOG,
     DataCipher,
     Lab,
     MeshVpn,
@@ -41,7 +42,6 @@ _PORT, _PORTAL = 11010, 15888
 _SILENTLY = ("sh", "-c", 'exec "$@" > /dev/null', "sh")
 """It prints its configuration, with the secret; errors and warnings are on standard error."""
 _COLUMN, _NO_HOP = "│", "DIRECT"
-_SEE_LOG = "see the log of easytier-core"
 _TYPE, _DATA = 4, 3
 _PEER_TYPE, _PEER_HANDSHAKE = 16, 2
 _CONFIGURATION = """\
@@ -162,7 +162,7 @@ class EasyTier(MeshVpn):
     def route_to(self, node: Node, peer: Node) -> Route:
         found = self.routes(node, [peer])
         if not found:
-            raise VpnError(f"{self.id} on node {node.name}", f"no route to {peer.name}", _SEE_LOG)
+            raise VpnError(f"{self.id} on node {node.name}", f"no route to {peer.name}", SEE_LOG)
         return found[peer.name]
 
     def routes(self, source: Node, targets: Sequence[Node]) -> Mapping[str, Route]:
@@ -176,7 +176,7 @@ class EasyTier(MeshVpn):
         done = node.run(argv, check=False)
         if done.returncode:
             where = f"{_CLIENT} on node {node.name}"
-            raise VpnError(where, done.stderr.strip() or "no answer", _SEE_LOG)
+            raise VpnError(where, done.stderr.strip() or "no answer", SEE_LOG)
         return read_table(done.stdout)
 
     def is_handshake(self, packet: OuterPacket) -> bool:

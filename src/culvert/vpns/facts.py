@@ -21,6 +21,9 @@ from culvert.waiting import wait_until
 T = TypeVar("T")
 TUN = "/dev/net/tun"
 POLL_S = 0.0002
+KEEP_LOGS = "`culvert vpns check VPN --keep` keeps the logs of all programs"
+SEE_LOG = f"see its log: {KEEP_LOGS}"
+"""Remedy of an error with a cause in a log, which is removed with the lab."""
 _LOG_LINES = 5
 _LISTENING = {"tcp": "0A", "udp": "07"}
 """The states of sockets that receive from anybody (tcp_states.h of the kernel)."""
@@ -79,7 +82,7 @@ def wait_for_fact(
             vpn,
             f"not after {deadline_s:g} s: {what}{f' ({seen})' if seen else ''}"
             + (log_tail(process) if process else ""),
-            "check the underlay; `culvert vpns check --keep` keeps the logs",
+            f"check the underlay; {KEEP_LOGS}",
         ) from error
 
 

@@ -12,6 +12,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Network
 from typing import Any
 
 from culvert.vpns.authoring import (
+    SEE_LOG,
     Node,
     Permit,
     Policy,
@@ -108,7 +109,7 @@ class Control:
         done = self.node.run([program, "-c", self._config, *words], check=False)
         if done.returncode != 0:
             lines = (done.stderr or done.stdout).strip().splitlines()[-3:]
-            raise VpnError(f"headscale {words[0]} {words[1]}", " / ".join(lines), "see its log")
+            raise VpnError(f"headscale {words[0]} {words[1]}", " / ".join(lines), SEE_LOG)
         return done.stdout
 
     def _settings(self) -> Mapping[str, Any]:

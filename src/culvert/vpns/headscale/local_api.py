@@ -15,7 +15,7 @@ from http import HTTPStatus
 from ipaddress import IPv4Address
 from typing import Any
 
-from culvert.vpns.authoring import Node, RouteCount, VpnError
+from culvert.vpns.authoring import SEE_LOG, Node, RouteCount, VpnError
 from culvert.vpns.parts.http import exchange
 
 _HOST = "local-tailscaled.sock"
@@ -143,7 +143,7 @@ class LocalApi:
             yield
         except OSError as error:
             raise VpnError(
-                f"tailscaled on node {self._node.name}", f"no answer: {error}", "see its log"
+                f"tailscaled on node {self._node.name}", f"no answer: {error}", SEE_LOG
             ) from error
 
     def _request(self, method: str, path: str, body: str | None = None) -> str:
@@ -155,7 +155,7 @@ class LocalApi:
         except OSError as error:
             raise ConnectionError(f"{where}: {error}") from error
         if status >= HTTPStatus.BAD_REQUEST:
-            raise VpnError(where, f"refused {method} {path}: {text.strip()}", "see its log")
+            raise VpnError(where, f"refused {method} {path}: {text.strip()}", SEE_LOG)
         return text
 
 

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from culvert.errors import DeadlineExceeded
-from culvert.vpns.authoring import Node, VpnError, accepts, wait_for_fact
+from culvert.vpns.authoring import SEE_LOG, Node, VpnError, accepts, wait_for_fact
 
 CLIENT = "ssh"
 PORT = 2222
@@ -190,4 +190,4 @@ def _answering(node: Node) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise VpnError(f"nebula on node {node.name}", str(error), "see its log") from error
+        raise VpnError(f"nebula on node {node.name}", str(error), SEE_LOG) from error

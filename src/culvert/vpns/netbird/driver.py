@@ -15,6 +15,7 @@ from functools import cached_property
 
 from culvert.vpns.authoring import (
     DIRECT,
+    SEE_LOG,
     AssigningMeshVpn,
     Host,
     Lab,
@@ -172,7 +173,7 @@ class NetBird(AssigningMeshVpn):
         connection = self._daemon(node).status().connection(self.inner(peer).ip)
         if connection is PeerPath.NONE:
             where = f"{self.id} on node {node.name}"
-            raise VpnError(where, f"it has no connection to node {peer.name}", "see its log")
+            raise VpnError(where, f"it has no connection to node {peer.name}", SEE_LOG)
         return DIRECT if connection is PeerPath.DIRECT else Route(self.relay.name)
 
     @property

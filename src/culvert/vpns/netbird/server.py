@@ -17,7 +17,7 @@ from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 
 from culvert.topology.ip import Address
-from culvert.vpns.authoring import Node, Permit, Policy, VpnError, endpoint
+from culvert.vpns.authoring import SEE_LOG, Node, Permit, Policy, VpnError, endpoint
 from culvert.vpns.netbird.variants import Ports
 from culvert.vpns.parts.http import request
 
@@ -153,7 +153,7 @@ class Rules:
         peers = {each["ip"]: each["id"] for each in account.listed("peers", "ip")}
         for name, address in addresses.items():
             if str(address) not in peers:
-                raise VpnError(account.url, f"has no peer {address} (node {name})", "see its log")
+                raise VpnError(account.url, f"has no peer {address} (node {name})", SEE_LOG)
             group = account.make(
                 "groups", {"name": _group_of(name), "peers": [peers[str(address)]]}
             )

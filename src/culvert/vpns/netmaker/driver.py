@@ -15,6 +15,7 @@ from socket import IPPROTO_TCP, IPPROTO_UDP
 from culvert.vpns.authoring import (
     DIRECT,
     ONLY_IPV4,
+    SEE_LOG,
     Capability,
     DataPath,
     Host,
@@ -134,7 +135,7 @@ class Netmaker(LeavesTables):
             done = member.run(join, env=trust, timeout_s=self.up_deadline_s, check=False)
             if "registered with server" not in done.stdout:
                 printed = (done.stdout + done.stderr).strip()[-300:]
-                raise VpnError(f"{self.id} on node {member.name}", printed, "see the server's log")
+                raise VpnError(f"{self.id} on node {member.name}", printed, SEE_LOG)
         process = self.start_process(member, [*netclient, "daemon"], "netclient", trust)
 
         def address() -> IPv4Interface | None:
@@ -165,7 +166,7 @@ class Netmaker(LeavesTables):
         found = ControlTool(self.device).carrier(node, self.inner(peer).ip)
         if found is None or not found.last_handshake_ns:
             where = f"{self.id} on node {node.name}"
-            raise VpnError(where, f"it had no handshake with node {peer.name}", "see its log")
+            raise VpnError(where, f"it had no handshake with node {peer.name}", SEE_LOG)
         return found.last_handshake_ns
 
     @property

@@ -16,10 +16,11 @@ from typing import Any
 from culvert.errors import VpnError
 from culvert.files.json_text import read_json
 from culvert.labs.node import Node
+from culvert.vpns.facts import KEEP_LOGS
 
 CURL = "curl"
 _DEADLINE_S = 30.0
-_READ_THE_LOG = "see the log of the program that answers at this address"
+_READ_THE_LOG = f"see the log of the program that answers at this address: {KEEP_LOGS}"
 
 
 def request(

@@ -17,6 +17,7 @@ from culvert.labs.together import at_once
 from culvert.vpns.authoring import (
     DIRECT,
     ONLY_IPV4,
+    SEE_LOG,
     Capability,
     Host,
     Lab,
@@ -172,7 +173,7 @@ class ZeroTier(MeshVpn):
         state = home.state()
         if not (state.tunneled if self._over_tcp else state.online):
             where = f"{self.id} on node {node.name}"
-            raise VpnError(where, "it is not connected to the root", "see its log")
+            raise VpnError(where, "it is not connected to the root", SEE_LOG)
         found = home.endpoint(self._homes[peer.name].identity)
         servers = (None, underlay_address(self.relay), _PUBLIC_ROOT)
         return Route(self.relay.name) if found in servers else DIRECT
