@@ -101,7 +101,12 @@ def replay(quick: Study, fixed: Study, trials: pl.DataFrame, rows: pl.DataFrame)
         return {name: cells_of_claim(quick, plan, name) for name in waiting}
 
     schedule = Schedule(
-        plan, frozenset(), elapsed_s=lambda: spent_s, values=lambda: _every(plan), claims=claims
+        plan,
+        frozenset(),
+        elapsed_s=lambda: spent_s,
+        values=lambda: _every(plan),
+        unsupported=frozenset,
+        claims=claims,
     )
     for trial in schedule:
         if (trial.block, trial.cell.key) not in took:

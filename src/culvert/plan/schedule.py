@@ -56,12 +56,6 @@ Values = Mapping[str, Mapping[int, float]]
 """The figure of each trial that counted, by cell key and block."""
 
 
-def no_claims(block: int) -> OpenClaims:
-    """The default for plans that do not wait for claims."""
-    del block
-    return {}
-
-
 class Schedule:
     """Iterating yields trials; ``decision`` is the reason to continue or end.
 
@@ -82,8 +76,8 @@ class Schedule:
         *,
         elapsed_s: Callable[[], float],
         values: Callable[[], Values],
-        unsupported: Callable[[], Collection[str]] = frozenset,
-        claims: Callable[[int], OpenClaims] = no_claims,
+        unsupported: Callable[[], Collection[str]],
+        claims: Callable[[int], OpenClaims],
     ) -> None:
         self.plan = plan
         self.done = frozenset(done)

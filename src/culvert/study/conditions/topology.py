@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 VersionWord = Literal["ipv4", "ipv6"]
 
 
-def underlay_of(lab: LabTable, condition: ConditionTable | None = None) -> IpVersion:
+def underlay_of(lab: LabTable, condition: ConditionTable | None) -> IpVersion:
     """The condition's version, else the lab's."""
     word = (condition.underlay if condition is not None else None) or lab.underlay
     return IpVersion.V6 if word == "ipv6" else IpVersion.V4
