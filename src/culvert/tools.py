@@ -45,6 +45,13 @@ def _users() -> Path:
     return (Path(data) if data else Path.home() / ".local/share") / "culvert/tools"
 
 
+def cache_directory() -> Path:
+    """The user's cache, by the same specification, which ignores a relative path."""
+    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    home = Path(os.environ.get("HOME", "/nonexistent"))
+    return (named if named.is_absolute() else home / ".cache") / "culvert"
+
+
 @dataclass(frozen=True)
 class Preferred:
     """A directory that is searched before all others; ``used`` are the programs found there."""

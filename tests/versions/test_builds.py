@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,15 @@ def test_each_commit_is_built_once_and_the_working_tree_stays(tmp_path: Path) ->
     assert (repo / "source").read_text() == "not committed"
     assert len(git(repo, "worktree", "list").splitlines()) == 1
     assert found[0].table.commit == commits[0]
+
+
+def test_two_at_the_same_time_build_once(tmp_path: Path) -> None:
+    history(tmp_path / "repo", ["one"])
+    builder = Builder(Repository(tmp_path / "repo"), f"sleep 0.3; {COMMAND}", "bin")
+    with ThreadPoolExecutor(2) as both:
+        first, second = both.map(builder.build, ("HEAD", "HEAD"))
+    assert first == second
+    assert (tmp_path / "log").read_text() == "built\n"
 
 
 def test_another_command_is_another_build(tmp_path: Path) -> None:

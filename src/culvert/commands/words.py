@@ -23,6 +23,9 @@ def known_studies(incomplete: str) -> list[str]:
     return [name for name in shipped_studies() if name.startswith(incomplete)]
 
 
+ALL_ARGUMENTS = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""Of a command that passes its arguments on to a program."""
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="Directory of a run.")]
 StudyName = Annotated[

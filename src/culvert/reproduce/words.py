@@ -80,7 +80,8 @@ def method(outcome: ReproduceOutcome) -> str:
     """Procedures and error rates."""
     alpha, share = percent(outcome.alpha), percent(outcome.tolerance)
     return (
-        "Claims: as the run here decides them, at most 5 % that any is decided wrongly. Figures: "
+        "Claims: as the run here decides them, at most 5 % that any claim of one column of its "
+        "report is decided wrongly, and as much for all other claims together. Figures: "
         f"against the baseline of the same block; contradicted: significantly outside {share} of "
         f"the published figure, reproduced: significantly within it, at most {alpha} each that any "
         f"is wrong (trial by trial, Holm). {ALONE}"

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from culvert.errors import CulvertError, UsageError
+from culvert.files.folder import any_folder
 from culvert.study.builds import BuildTable
+from culvert.tools import cache_directory
 from culvert.versions.repository import SHORT, Repository
 
 _DEADLINE_S = 3600.0
@@ -55,14 +57,15 @@ class Builder:
         command's last lines."""
         commit = self.repository.commit(revision)
         key = hashlib.sha256(self.command.encode()).hexdigest()
-        place = _cache() / f"{commit}-{key[:8]}"
+        place = cache_directory() / "builds" / f"{commit}-{key[:8]}"
         tree = place / "tree"
-        if not (place / _DONE).exists():
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir(parents=True)
-            with self.repository.checked_out(commit, tree):
-                self._run(commit, tree, place / _LOG)
-            (place / _DONE).touch()
+        with any_folder(place.parent, make=True) as folder, folder.locked(f"{place.name}.lock"):
+            if not (place / _DONE).exists():
+                shutil.rmtree(place, ignore_errors=True)
+                place.mkdir()
+                with self.repository.checked_out(commit, tree):
+                    self._run(commit, tree, place / _LOG)
+                (place / _DONE).touch()
         programs = (tree / self.programs).resolve()
         if not programs.is_relative_to(tree.resolve()) or not programs.is_dir():
             raise UsageError(
@@ -98,8 +101,3 @@ class Builder:
                 f"'{self.command}' ended with exit code {code}: {' / '.join(said) or 'no output'}",
                 f"see {log}",
             )
-
-
-def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "culvert/builds"

@@ -14,8 +14,8 @@ from culvert.study.builds import BuildTable, built
 from culvert.study.shipped import find_study
 from culvert.study.toml import MOST_BYTES, read_toml
 
-DEFAULT = "gate"
-"""The shipped study of ``culvert versions``."""
+UNBUILT = BuildTable(programs="/")
+"""In the place of a build, to check the study before anything is built."""
 _OF_ITS_VPNS = ("claim", "published", "scale", "lacking", "exclude", "build")
 """Tables that name the study's own VPNs."""
 

@@ -30,7 +30,6 @@ from culvert.vpns.registry import installed_catalogue
 
 GOOD, TESTED = "good", "tested"
 _ROUND = re.compile(r"(\d{3,})-[0-9a-f]+")
-_UNBUILT = BuildTable(programs="/")
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Rounds(Bench):
     def prepare(self, bad: str) -> None:
         """Build the good and the bad commit. Raises BuildError, and UsageError unless the study has
         one cell for the claim."""
-        text = self._text({GOOD: _UNBUILT, TESTED: _UNBUILT}, 1)
+        text = self._text({GOOD: composed.UNBUILT, TESTED: composed.UNBUILT}, 1)
         cells = Plan.of(Study.parse(text, installed_catalogue(), source=self.composed.study)).cells
         if len(cells) != 2:
             raise UsageError(

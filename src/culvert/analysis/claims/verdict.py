@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 ALPHA = 0.05
-"""The probability that any claim of the study is decided wrongly, over all looks of the plan."""
+"""The probability that any claim of the study is decided wrongly, over all looks of the plan; those
+that a column answers apart, which has its own."""
 
 
 class Verdict(StrEnum):

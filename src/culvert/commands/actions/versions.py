@@ -15,7 +15,6 @@ from culvert.compare.outcome import CompareOutcome, compare
 from culvert.compare.side import sides
 from culvert.console import err
 from culvert.errors import CulvertError
-from culvert.study.builds import BuildTable
 from culvert.study.study import Study
 from culvert.versions import composed
 from culvert.versions.builds import Builder
@@ -24,7 +23,6 @@ from culvert.versions.repository import SHORT
 from culvert.vpns.registry import installed_catalogue
 
 BASE, HEAD = "base", "head"
-_UNBUILT = BuildTable(programs="/")
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ def run_versions(request: VersionsRequest, form: Form) -> bool:
     tolerance = share(request.tolerance, "--tolerance", most=0.5)
     alpha = error_rate(request.alpha)
     plan = {"blocks": {"budget": request.budget}}
-    text = request.composed.text({BASE: _UNBUILT, HEAD: _UNBUILT}, plan)
+    text = request.composed.text({BASE: composed.UNBUILT, HEAD: composed.UNBUILT}, plan)
     study = Study.parse(text, installed_catalogue(), source=request.composed.study)
     revisions = {BASE: request.base, HEAD: request.head}
     commits = {name: request.builder.repository.commit(one) for name, one in revisions.items()}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import typer
 
+from culvert.commands.words import ALL_ARGUMENTS
+
 app = typer.Typer()
-
-
-ALL_ARGUMENTS = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
 @app.command("wire", context_settings=ALL_ARGUMENTS, add_help_option=False)

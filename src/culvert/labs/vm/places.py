@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from culvert.privilege import is_root
-from culvert.tools import tool_directories, tools_directory
+from culvert.tools import cache_directory, tool_directories, tools_directory
 
 
 def kernels() -> Path:
@@ -17,5 +16,4 @@ def kernels() -> Path:
     for directory in tool_directories():
         if (directory / "kernels").is_dir():
             return directory / "kernels"
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "culvert" / "kernels"
+    return cache_directory() / "kernels"

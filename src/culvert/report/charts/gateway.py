@@ -12,6 +12,7 @@ import polars as pl
 
 from culvert.analysis.gateway import CLIENTS, KIND, by_clients
 from culvert.analysis.observations import pick
+from culvert.report.charts.cell import NOTHING
 from culvert.report.charts.common import Records, layered, source, vpn_colour
 from culvert.report.charts.over import HEIGHT_PX, Over, goodput_over, panel
 from culvert.report.labels import Labels, cells_of, everything, slug
@@ -165,7 +166,7 @@ def _table(data: Data, here: pl.DataFrame, counts: Sequence[int]) -> FigureTable
 
 def _text(row: pl.DataFrame) -> str:
     if row.is_empty():
-        return "\u2013"
+        return NOTHING
     scale = scale_for(row["unit"][0], row["median"].to_list())
     return scale.with_unit_and_interval(row["median"][0], row["low"][0], row["high"][0])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
@@ -15,6 +14,7 @@ from altair.vegalite.v6.schema import SCHEMA_VERSION
 from culvert.errors import UsageError
 from culvert.files.folder import run_folder
 from culvert.files.plain import open_own
+from culvert.tools import cache_directory
 
 _VEGA_LITE = ".".join(SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 """The version for which Altair writes specifications."""
@@ -24,7 +24,7 @@ _VEGA_LITE = ".".join(SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 def bundle() -> str:
     """The libraries in their own scope. Without a cache directory they are bundled again."""
     name = f"vega-{_VEGA_LITE}-{version('vl-convert-python')}.js"
-    kept = _cache_directory() / name
+    kept = cache_directory() / name
     with suppress(OSError, UnicodeDecodeError, UsageError), open_own(kept) as file:
         found = file.read(_MOST_BYTES).decode()
         if found.startswith(_BEGIN) and found.endswith(_END):
@@ -38,13 +38,6 @@ def bundle() -> str:
 _MOST_BYTES = 1 << 25
 _BEGIN = "(function(){"
 _END = "\n})();"
-
-
-def _cache_directory() -> Path:
-    """As the XDG Base Directory Specification defines it; it ignores a relative path."""
-    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    home = Path(os.environ.get("HOME", "/nonexistent"))
-    return (named if named.is_absolute() else home / ".cache") / "culvert"
 
 
 def _keep(path: Path, text: str) -> None:

@@ -61,9 +61,7 @@ def decided_per_super_packet(data: Data) -> tuple[str, ...]:
 
 
 def _view(data: Data, condition: str, trials: pl.DataFrame) -> DeliveredView:
-    rows = data.rows.filter(
-        pl.col("measurement") == KIND, pl.col("condition") == condition, pl.col("block") > 0
-    )
+    rows = data.rows.filter(measurement=KIND, condition=condition)
     ways = {way: _values(rows, way) for way in DIRECTIONS}
     good = trials.filter(pl.col("status") == "ok").height
     verdict = (
