@@ -22,7 +22,7 @@ from culvert.machine.check import (
     missing,
     present,
 )
-from culvert.machine.remedies import install, kernel
+from culvert.machine.remedies import INFERNO, install, kernel
 from culvert.machine.trials import accounting, commands, privileges, sockets, steadiness, tun
 from culvert.privilege import with_sudo
 
@@ -239,7 +239,7 @@ FEATURES: tuple[Feature, ...] = (
     _program("nft", install("nftables"), "topology routed"),
     _program("iperf3", install("iperf3"), 'instrument = "iperf3"'),
     _program("perf", install("linux-perf"), "run --profile"),
-    _program("inferno-flamegraph", "cargo install inferno", "run --profile"),
+    _program("inferno-flamegraph", INFERNO, "run --profile"),
     _steady("cpus", steadiness.cpus, "use a machine with four or more CPUs"),
     _steady("governor", steadiness.governor, "sudo cpupower frequency-set -g performance"),
     _steady(

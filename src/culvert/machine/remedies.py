@@ -22,6 +22,9 @@ INSTALLERS = {
     "alpine": "sudo apk add",
 }
 
+INFERNO = "cargo install inferno && sudo install ~/.cargo/bin/inferno-* /usr/local/bin"
+"""Profiles need root, whose PATH lacks a user's ~/.cargo/bin."""
+
 
 @cache
 def _distribution() -> str:

@@ -90,7 +90,10 @@ def hosts_demo(
         ),
     ] = None,
     directory: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Directory of the journal.")
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Directory of the journal; default: a new one in results/."
+        ),
     ] = None,
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep the hosts until Ctrl-C, without a study.")

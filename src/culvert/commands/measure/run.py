@@ -18,7 +18,10 @@ def run(
     ctx: typer.Context,
     study: StudyName,
     directory: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Directory of the journal.")
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Directory of the journal; default: a new one in results/."
+        ),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an interrupted run in DIR.")

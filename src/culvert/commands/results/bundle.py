@@ -19,7 +19,11 @@ def bundle(
     directory: Directory,
     file: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="File to write (.tar.gz or .tar.zst)."),
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="File to write (.tar.gz or .tar.zst); default: a .tar.gz in this directory.",
+        ),
     ] = None,
     key: Annotated[
         Path | None,

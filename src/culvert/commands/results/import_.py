@@ -21,7 +21,10 @@ def import_(
     ],
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files or directories.")],
     directory: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Directory of the journal.")
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Directory of the journal; default: a new one in results/."
+        ),
     ] = None,
     vpn: Annotated[
         list[str] | None,

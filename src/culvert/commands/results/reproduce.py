@@ -18,7 +18,10 @@ def reproduce(
     ctx: typer.Context,
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", help="A bundle, unpacked or not.")],
     directory: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Directory of the new run.")
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Directory of the new run; default: a new one in results/."
+        ),
     ] = None,
     journal: Annotated[
         Path | None,

@@ -34,7 +34,10 @@ def bisect(
     directory: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="DIR", help="Directory of the rounds; rounds in it are continued."
+            "--out",
+            metavar="DIR",
+            help="Directory of the rounds; those in it are continued; default: a new one in "
+            "results/.",
         ),
     ] = None,
     alpha: Annotated[

@@ -40,7 +40,10 @@ def versions(
         str, typer.Option(metavar="TIME", help="Duration of the measurements.")
     ] = "5min",
     directory: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Directory of the results.")
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Directory of the results; default: a new one in results/."
+        ),
     ] = None,
     tolerance: Tolerance = "3%",
     alpha: Alpha = "5%",

@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from culvert.errors import CulvertError, NotPossible
+from culvert.machine.remedies import INFERNO
 from culvert.tools import require
 
 RATE_HZ = 499
@@ -118,9 +119,6 @@ class Perf:
                 "inferno-collapse-perf", f"exit code {done.returncode}", "try another version"
             )
         return done.stdout
-
-
-INFERNO = "cargo install inferno"
 
 
 def _names() -> dict[str, str]:

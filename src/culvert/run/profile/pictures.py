@@ -13,10 +13,11 @@ from pathlib import Path
 
 from culvert.errors import CulvertError
 from culvert.files.folder import run_folder
+from culvert.machine.remedies import INFERNO
 from culvert.plan.plan import Cell, Trial
 from culvert.report.labels import Labels
 from culvert.report.views.profiles import FOLDER
-from culvert.run.profile.perf import INFERNO, KERNEL, Perf, Stacks
+from culvert.run.profile.perf import KERNEL, Perf, Stacks
 from culvert.study.table import BASELINE
 from culvert.tools import require
 
