@@ -5,13 +5,17 @@ from __future__ import annotations
 import fcntl
 import os
 import tempfile
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from culvert.errors import HostLost
 from culvert.labs.hosts.fleet import Fleet
-from culvert.labs.hosts.listed.inventory import Inventory
+from culvert.labs.hosts.host import SshHost
+from culvert.labs.hosts.listed.inventory import HostEntry, Inventory
+from culvert.labs.hosts.ssh.connection import SshConnection
 from culvert.runid import new_run_id
 
 
@@ -67,3 +71,26 @@ def test_another_user_s_is_left_alone(place: Path) -> None:
     os.chown(theirs, 65_533, 65_533)
     open_fleet()
     assert (theirs / "lock").exists()
+
+
+def test_the_end_does_not_wait_for_hosts_that_do_not_answer(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, tried = threading.Semaphore(0), []
+
+    def never_answers(connection: SshConnection) -> None:
+        begun.release()
+        tried.append(connection._closed.wait(60))
+        raise HostLost(connection.entry.name, "was closed", "none")
+
+    monkeypatch.setattr(SshConnection, "open", never_answers)
+    monkeypatch.setattr("culvert.labs.together.AT_ONCE", 2)
+    monkeypatch.setattr(SshConnection, "close", lambda connection: connection._closed.set())
+    hosts = tuple(HostEntry(name, name) for name in "abc")
+    fleet = Fleet(Inventory(Path("hosts.yml"), hosts), new_run_id())
+    monkeypatch.setattr(SshHost, "open", lambda host: host.connection.open())
+    fleet.begin(hosts)
+    for _ in range(2):
+        assert begun.acquire(timeout=10)
+    fleet.close()
+    assert tried == [True, True]  # the third was not begun

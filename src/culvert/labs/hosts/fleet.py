@@ -46,6 +46,7 @@ class Fleet:
             for number, entry in enumerate(inventory.hosts)
         }
         self._beginning: threading.Thread | None = None
+        self._closed = False
         atexit.register(self.close)
 
     def host(self, entry: HostEntry) -> SshHost:
@@ -61,8 +62,13 @@ class Fleet:
     def begin(self, entries: Iterable[HostEntry]) -> None:
         """Start to connect to these hosts; ``try_to_connect`` tries again after an error."""
         hosts = [self.host(entry) for entry in entries]
+
+        def opened(host: SshHost) -> None:
+            if not self._closed:
+                host.open()
+
         self._beginning = threading.Thread(
-            target=lambda: self.each(hosts, SshHost.open), name="connecting", daemon=True
+            target=lambda: self.each(hosts, opened), name="connecting", daemon=True
         )
         self._beginning.start()
 
@@ -86,6 +92,10 @@ class Fleet:
     def close(self) -> list[str]:
         """End all connections. Returns what hosts say remains there. Idempotent."""
         atexit.unregister(self.close)
+        self._closed = True
+        if self._beginning is not None and self._beginning.is_alive():
+            for host in self._hosts.values():
+                host.connection.close()
         self._await_beginning()
         outcomes = self.each(list(self._hosts.values()), lambda host: host.close())
         shutil.rmtree(self._directory, ignore_errors=True)
