@@ -44,11 +44,13 @@ class TimedRequests:
                 found.response.release_conn()
             return found
 
-        self.answered = False
         try:
             found = within(deadline_s, answered)
-        except TimeoutError as error:
-            raise TimeoutError(f"no answer within {deadline_s:g} s") from error
+        except Exception as error:
+            self.answered = False
+            if isinstance(error, TimeoutError):
+                raise TimeoutError(f"no answer within {deadline_s:g} s") from error
+            raise
         self.answered = True
         if len(found.data) > MOST_BYTES:
             raise ValueError(f"its answer is larger than {MOST_BYTES >> 20} MiB")
