@@ -137,4 +137,5 @@ def duration(seconds: float | None) -> str:
         return f"{grouped(seconds, min(2, decimals_for(seconds, 2)))} s"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+    parts = ((hours, "h"), (minutes, "min")) if hours else ((minutes, "min"), (rest, "s"))
+    return " ".join(f"{value} {unit}" for value, unit in parts if value)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from culvert.plan.plan import Cell, Plan
 from culvert.plan.stopping import Decision, StopReason, decide
+from culvert.report.numbers import duration
 from culvert.run.claims import cells_of_claim
-from culvert.run.outlook.studies import lasting, plan_text
+from culvert.run.outlook.studies import plan_text
 from culvert.run.output.tally import notes_on
 from culvert.study.blocks import StopRule
 from tests.study.dummies import parse
@@ -86,9 +87,9 @@ def test_the_plan_in_words() -> None:
 
 
 def test_times_for_people() -> None:
-    told = [lasting(seconds) for seconds in (0.25, 9.9, 10, 58.4, 60, 290, 3600, 7500, 530_000)]
+    told = [duration(seconds) for seconds in (0.25, 9.9, 10, 58.4, 60, 290, 3600, 7500, 530_000)]
     assert told == [
-        "0.2 s",
+        "0.25 s",
         "9.9 s",
         "10 s",
         "58 s",

@@ -14,6 +14,7 @@ from culvert.console import err, out
 from culvert.labs.room import Machine
 from culvert.plan.plan import Plan
 from culvert.plan.warnings import warnings_of
+from culvert.report.numbers import duration
 from culvert.run.outlook import studies
 from culvert.run.outlook.expected import estimate_of
 from culvert.run.outlook.shortfalls import Shortfall, shortfalls
@@ -93,7 +94,7 @@ def show_list(found: Sequence[dict[str, Any]]) -> None:
     for column in ("study", "title", "cells", "claims", "longest duration", "scales"):
         table.add_column(column, overflow="fold")
     for one in found:
-        takes = "no limit" if one["max_s"] is None else studies.lasting(one["max_s"])
+        takes = "no limit" if one["max_s"] is None else duration(one["max_s"])
         words = (one["name"], one["title"], one["cells"], one["claims"], takes)
         table.add_row(*(Text(str(word)) for word in (*words, ", ".join(one["scales"]))))
     out.print(table)

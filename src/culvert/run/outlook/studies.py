@@ -14,6 +14,7 @@ from culvert.labs.room import Machine
 from culvert.plan.plan import Plan, TimeEstimate
 from culvert.plan.warnings import warnings_of
 from culvert.report.labels import everything
+from culvert.report.numbers import duration
 from culvert.run.outlook.expected import estimate_of
 from culvert.run.outlook.shortfalls import shortfalls
 from culvert.study.catalogue import Catalogue
@@ -48,7 +49,7 @@ def plan_text(plan: Plan, estimate: TimeEstimate) -> str:
     )
     cells = "1 cell" if len(plan.cells) == 1 else f"{len(plan.cells)} cells"
     blocks += " block" if blocks == "1" else " blocks"
-    text = f"{cells}, {blocks} of about {lasting(estimate.block_s)}"
+    text = f"{cells}, {blocks} of about {duration(estimate.block_s)}"
     if plan.warmup_blocks:
         text += f" after {plan.warmup_blocks} of warm-up"
     if plan.rule is not None:
@@ -56,8 +57,8 @@ def plan_text(plan: Plan, estimate: TimeEstimate) -> str:
     if estimate.max_s == float("inf"):
         return text
     if round(estimate.min_s) == round(estimate.max_s):
-        return f"{text}: {lasting(estimate.max_s)}"
-    return f"{text}: {lasting(estimate.min_s)} to {lasting(estimate.max_s)}"
+        return f"{text}: {duration(estimate.max_s)}"
+    return f"{text}: {duration(estimate.min_s)} to {duration(estimate.max_s)}"
 
 
 def absent_text(study: Study, plan: Plan) -> list[str]:
@@ -93,18 +94,6 @@ def outline(study: Study, plan: Plan, estimate: TimeEstimate) -> dict[str, Any]:
         "min_s": estimate.min_s,
         "max_s": estimate.max_s if estimate.max_s != float("inf") else None,
     }
-
-
-def lasting(seconds: float) -> str:
-    """A duration as text: "58 s", "4 min 50 s", "2 h 5 min"."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{seconds:.1f} s" if seconds < 9.95 else f"{whole} s"
-    if whole < 3600:
-        minutes, rest = divmod(whole, 60)
-        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
-    hours, minutes = divmod(round(seconds / 60), 60)
-    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
 def check(names: Sequence[str], catalogue: Catalogue) -> list[dict[str, Any]]:
