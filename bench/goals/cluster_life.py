@@ -78,7 +78,7 @@ class PodsFirstFigure(MedianBelow):
 def _processes(over: OverVpn) -> set[int]:
     """Of the nodes' namespaces, pods among them, and of the VPN."""
     assert over.cluster is not None
-    nodes = over.cluster.nodes
+    nodes = over.cluster.nodes.values()
     programs = [one.pid for node in nodes for one in node.programs.values()]
     vpn = [one.pid for processes in over.vpn.processes.values() for one in processes]
     roots = [*(node.pid for node in nodes), *programs, *vpn]

@@ -66,7 +66,7 @@ def test_an_exception_in_the_with_block(lab: LabFactory) -> None:
 
 
 @pytest.mark.parametrize(
-    "step", ["link.veth.limit", "link.offloads.switch_off", "router.firewall.load"]
+    "step", ["link.veth.limit", "link.offloads.switch_off", "router.firewall.apply"]
 )
 def test_an_error_while_opening(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:

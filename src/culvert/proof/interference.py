@@ -27,12 +27,14 @@ LEFT_ALONE = "nothing outside interrupted the VPN"
 INSTRUMENTS_LEFT_ALONE = "nothing outside interrupted the measurement"
 MOST_NAMED = 3
 """Episodes in the reason of a trial; the evidence has all."""
-_PROCESSES = "find the program that does this (a supervisor, a debugger, a resource "
-_PROCESSES += "manager, a shell), then repeat the trial"
-_NETWORK = (
-    "find the program that changes the network (a network manager, a firewall, another VPN), "
+_PROCESSES = (
+    "find the program that does this (a supervisor, a debugger, a resource manager, a shell), then "
+    "repeat the trial"
 )
-_NETWORK += "then repeat the trial"
+_NETWORK = (
+    "find the program that changes the network (a network manager, a firewall, another VPN), then "
+    "repeat the trial"
+)
 
 
 class Stops:

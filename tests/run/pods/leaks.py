@@ -64,7 +64,7 @@ def beside_the_vpn(under: UnderEmbedded, kind: Placement) -> Iterator[None]:
                 f"ip rule add pref 71 to {node_b} lookup 77",
             ]
     to_b = [f"ip route add {target} via {back}" for target in (pods_of_b, node_b)]
-    with done(core, *to_b), done(under.over.cluster.node("a"), *lines):
+    with done(core, *to_b), done(under.over.cluster.nodes["a"], *lines):
         yield
 
 

@@ -65,7 +65,7 @@ def pods_with_a_shell(under: UnderEmbedded) -> Iterator[list[PodNode]]:
 
     try:
         for name, host in ENDS.items():
-            node = under.over.cluster.node(host)
+            node = under.over.cluster.nodes[host]
             file = node.write("shell.tar", image)
             ctr = ["/usr/bin/ctr", "-a", settings.CONTAINERD_SOCKET, "-n", "k8s.io", "images"]
             node.run([*ctr, "import", str(file)])

@@ -260,7 +260,7 @@ class Restarted(Rtt):
 
     def run(self, session: Session, parameters: RttParameters) -> Outcome:
         super().run(session, parameters)
-        self.cluster.node("a").run(["/bin/sh", "-c", KILL_AGENT])
+        self.cluster.nodes["a"].run(["/bin/sh", "-c", KILL_AGENT])
         with beside_the_vpn(self.under, Placement.TWO_NODES):
             outcome = super().run(session, parameters)
         if self.ended:
@@ -507,9 +507,9 @@ def test_a_node_that_goes_away_in_a_trial_is_named_and_nothing_is_left(
     under = over(clusters, NOTHING)
     cluster, run_id = under.over.cluster, under.over.lab.run_id
     assert cluster is not None
-    names = [node.group for node in cluster.nodes]
+    names = [node.group for node in cluster.nodes.values()]
     assert all(groups_of(name) for name in names)
-    first_process = cluster.node("b").pid
+    first_process = cluster.nodes["b"].pid
 
     class Gone(Rtt):
         def run(self, session: Session, parameters: RttParameters) -> Outcome:

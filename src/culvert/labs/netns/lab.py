@@ -206,7 +206,7 @@ class NetnsLab(Lab):
         if self.spec.topology.full_tunnel:
             public_side.set_up(self._plan, self._nodes)
         for router in self._filters():
-            firewall.load(router, self._rules(router.name))
+            firewall.apply(router, firewall.ruleset(self._rules(router.name)))
             # After loading the firewall: these settings may come with a kernel module.
             router.inside(lambda: sysctls.apply(sysctls.CONNTRACK))
 

@@ -79,15 +79,11 @@ def ruleset(wanted: Rules) -> str:
     )
 
 
-def load(router: Node, wanted: Rules) -> None:
-    """Load the firewall on the router; raises NotPossible without nft, nf_tables or NAT."""
-    apply(router, ruleset(wanted))
-
-
 def apply(
     node: Node, rules: str, *, what: str = "the router's firewall", remedy: str = _MODULES
 ) -> None:
-    """Apply commands in nft's language in one transaction; raises NotPossible as ``load`` does."""
+    """Apply commands in nft's language in one transaction; raises NotPossible without nft,
+    nf_tables or NAT."""
     nft = node.require("nft", "apt-get install nftables")
     done = node.run([nft, "-f", "-"], stdin=rules, check=False)
     if done.returncode != 0:

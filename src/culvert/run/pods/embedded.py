@@ -218,7 +218,7 @@ class UnderEmbedded(Under):
 
     def usage(self) -> Mapping[tuple[str, str], Usage]:
         """Of the cluster's programs and of the VPN's."""
-        nodes = () if self.over.cluster is None else self.over.cluster.nodes
+        nodes = () if self.over.cluster is None else self.over.cluster.nodes.values()
         found = {(node.name, name): usage for node in nodes for name, usage in node.usage().items()}
         for node_name, processes in self.over.vpn.processes.items():
             for process in processes:

@@ -20,6 +20,7 @@ from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured
 from culvert.probe.results.capture import Others, TwoWay
 from culvert.topology.ip import Address
+from culvert.trial.echo import Echo
 from culvert.trial.outside import Capture, Outside
 from culvert.trial.session import Session
 from culvert.vpns.base import Vpn
@@ -143,17 +144,7 @@ def open_session(stack: ExitStack, lab: KubernetesLab, network: ClusterNetwork) 
 
 def first_packet(session: PodSession) -> float:
     """Wait until the path carries a packet there and back; the time (monotonic) when it did."""
-    to = session.inner(session.target)
-    echo = session.b.begin("echo", bind=to, token=session.token, idle_s=FIRST_PACKET_S + 15)
-    session.a.call(
-        "first_answer",
-        FIRST_PACKET_S + 5,
-        to=to,
-        port=echo.port(),
-        interval_us=5000,
-        deadline_s=FIRST_PACKET_S,
-        **session.marks,
-    )
-    now = time.monotonic()
-    echo.stop()
-    return now
+    with Echo(session, idle_s=FIRST_PACKET_S + 15) as echo:
+        answer = echo.begin_first_answer(interval_us=5000, deadline_s=FIRST_PACKET_S)
+        answer.result(FIRST_PACKET_S + 5)
+        return time.monotonic()

@@ -94,10 +94,10 @@ def require_root(connection: SshConnection, contact: FirstContact) -> None:
         return
     done = connection.run(shlex.join(["exec", *words, "true"]), first)
     if done.returncode != 0:
-        printed = done.stderr.decode(errors="replace").strip().splitlines()
+        said = last_line(done.stderr)
         raise NotPossible(
             f"host {entry.name}",
-            "sudo on the host refuses the password" + (f": {printed[-1]}" if printed else ""),
+            "sudo on the host refuses the password" + (f": {said}" if said else ""),
             "give the right one with --ask-sudo-password or ansible_become_password, and see "
             "whether sudoers has the user",
         )
@@ -133,12 +133,11 @@ def clean_stale(connection: SshConnection, contact: FirstContact, probe: str) ->
         command = [*words, *_host(contact, probe, directory), "--clean"]
         done = connection.run(shlex.join(["exec", *command]), first)
         if done.returncode not in (0, IN_USE):
-            printed = done.stderr.decode(errors="replace").strip().splitlines()
             by_hand = [*_host(contact, f"{directory}/{PROBE}", directory), "--clean"]
             raise LabError(
                 f"host {entry.name}, {directory}",
                 "files of an earlier run cannot be removed: "
-                + (printed[-1] if printed else f"the clean-up ended with {done.returncode}"),
+                + (last_line(done.stderr) or f"the clean-up ended with {done.returncode}"),
                 f"look on the host, as root: {shlex.join(by_hand)}; "
                 "or remove what that run left, and the directory, by hand",
             )

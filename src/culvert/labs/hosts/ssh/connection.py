@@ -178,7 +178,7 @@ class SshConnection:
             process.wait()
         if any(stream.too_much for stream in streams):
             raise _flooded(name, most_bytes)
-        if process.returncode == 255 and (self._is_flooded() or not self.alive()):
+        if process.returncode == _FAILED and (self._is_flooded() or not self.alive()):
             raise self.lost()
         printed, errors = (stream.so_far() for stream in streams)
         answer, error = marks.inside(printed), marks.inside(errors)

@@ -54,14 +54,14 @@ class EmbeddedCluster:
     ) -> None:
         self._programs = programs
         self._images = images
-        self._nodes = {
+        self.nodes = {
             name: ClusterNode(lab.run_id, lab.nodes[name], underlay, programs.root)
             for name, underlay in underlays.items()
         }
-        self.plane = ControlPlane(self._nodes[control])
+        self.plane = ControlPlane(self.nodes[control])
         self._workers = tuple(
             Worker(node, self.plane.authority, overlay_mtu)
-            for name, node in self._nodes.items()
+            for name, node in self.nodes.items()
             if name != control
         )
         self._api: Api | None = None
@@ -73,21 +73,14 @@ class EmbeddedCluster:
             raise LabError("the embedded cluster", "is not open", "open it first")
         return self._api
 
-    @property
-    def nodes(self) -> tuple[ClusterNode, ...]:
-        return tuple(self._nodes.values())
-
-    def node(self, name: str) -> ClusterNode:
-        return self._nodes[name]
-
     def open(self, say: Callable[[str], None]) -> None:
         """Start everything and wait until all workers are ready; ``say`` is called before each
         step. Raises LabError with the reason; the caller closes it in any case."""
         say("starting etcd and the API server")
-        hosts = {node.name: node.underlay.address for node in self.nodes}
-        for node in self.nodes:
+        hosts = {node.name: node.underlay.address for node in self.nodes.values()}
+        for node in self.nodes.values():
             node.start(hosts)
-        for node in self.nodes:
+        for node in self.nodes.values():
             node.wait_ready()
         self.plane.start_api()
         if self._workers:
@@ -110,12 +103,12 @@ class EmbeddedCluster:
         if self._api is not None:
             self._api.close()
             self._api = None
-        with ThreadPoolExecutor(max_workers=len(self._nodes)) as pool:
-            list(pool.map(ClusterNode.stop, self._nodes.values()))
+        with ThreadPoolExecutor(max_workers=len(self.nodes)) as pool:
+            list(pool.map(ClusterNode.stop, self.nodes.values()))
 
     def dead(self) -> LabError | None:
         """The error of a program that has ended; None if all run."""
-        return next(filter(None, (node.dead() for node in self.nodes)), None)
+        return next(filter(None, (node.dead() for node in self.nodes.values())), None)
 
     # -- its start ---------------------------------------------------------------------------------
 
