@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from io import StringIO
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from culvert.labs.this_machine import ThisMachine
 from culvert.vpns import listing, registry
@@ -38,3 +40,15 @@ def test_a_driver_that_raises_is_listed_with_its_file_and_line(
     assert "in data_path()" in why["what"]
     assert why["remedy"] == "correct the driver; then: culvert vpns check broken/default"
     assert not rows["none"].missing
+
+
+def test_parts_with_one_remedy_are_listed_together() -> None:
+    missing = [
+        {"what": "one", "remedy": "install both"},
+        {"what": "other", "remedy": "install both"},
+        {"what": "tun", "remedy": "modprobe tun"},
+    ]
+    row = listing.Row("v/default", "a VPN", "user space", {}, {}, None, missing)
+    console = Console(width=200, record=True, file=StringIO())
+    console.print(listing.table([row]))
+    assert "one, other (install both); tun (modprobe tun)" in console.export_text()

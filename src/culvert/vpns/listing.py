@@ -100,7 +100,10 @@ def table(rows: list[Row]) -> Table:
     for row in rows:
         detail = row.version or ""
         if row.missing:
-            detail = "; ".join(f"{each['what']} ({each['remedy']})" for each in row.missing)
+            lacks: dict[str, list[str]] = {}
+            for each in row.missing:
+                lacks.setdefault(each["remedy"], []).append(each["what"])
+            detail = "; ".join(f"{', '.join(what)} ({remedy})" for remedy, what in lacks.items())
         shown.add_row(
             row.vpn,
             "[green]ready[/]" if row.ready else "[yellow]missing[/]",

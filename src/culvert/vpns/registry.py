@@ -82,7 +82,7 @@ class Registry:
         if not slash:
             if name not in variants:
                 known = ", ".join(f"{name}/{v}" for v in variants)
-                raise UsageError(f"VPN {text}", "has no variant", f"choose one of {known}")
+                raise UsageError(f"VPN {text}", "needs a variant", f"choose one of {known}")
             variant = name
         if variant not in variants:
             raise _unknown(f"variant of {name}", variant, variants)

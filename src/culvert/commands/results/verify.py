@@ -44,7 +44,7 @@ def verify(
         for problem in found.problems:
             out.print(f"changed: {problem}", markup=False, style="bold red")
         if not found.problems:
-            shown = found.note or f"{found.files} files as they were"
+            shown = found.note or f"{found.files} files are unchanged"
             out.print(f"{found.what}: {shown}", markup=False)
         if author:
             out.print(f"signed by {author}", markup=False)

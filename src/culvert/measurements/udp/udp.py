@@ -63,7 +63,7 @@ class UdpParameters(BaseParameters):
     """Port of the receiver; 0: any free port."""
     source_port: Annotated[Port, Label("from port {}", {0: ""})] = 0
     """Source port of the first flow, the others use those that follow; 0: any free ports."""
-    interval_s: Annotated[DurationS, Field(ge=0.001, le=60), Label("a point each {}")] = Field(
+    interval_s: Annotated[DurationS, Field(ge=0.001, le=60), Label("a point every {}")] = Field(
         0.1, alias="interval"
     )
     """Time between two points of the series."""
