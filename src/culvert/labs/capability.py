@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import IntEnum
 
 
@@ -25,3 +26,8 @@ class Capability(IntEnum):
 
 TUNNEL = frozenset({Capability.NET_ADMIN, Capability.NET_RAW, Capability.NET_BIND_SERVICE})
 """For a program with a tun device, routes and a socket of its own."""
+
+
+def limit_to(capabilities: Iterable[Capability]) -> str:
+    """The option of ``culvert-probe exec`` that leaves a program these only."""
+    return f"--capabilities={','.join(str(int(one)) for one in sorted(capabilities))}"

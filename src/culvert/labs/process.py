@@ -11,11 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from culvert.errors import LabError
+from culvert.errors import DeadlineExceeded, LabError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+REMEDY_IF_STOPPED = (
+    "find the program that stops processes (a debugger, a shell, a supervisor), then repeat the "
+    "trial"
+)
 _CRASHES = frozenset(
     {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGSYS}
 )
@@ -105,6 +109,10 @@ class Process(ABC):
         """What it has written to its log so far."""
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
+    def last_line(self) -> str:
+        """Of its log; empty if it has none."""
+        return (self.log_text().strip().splitlines() or [""])[-1]
+
 
 class InputPipe(io.RawIOBase):
     """A program's standard input as a file: ``send`` gets the bytes of each write, at most
@@ -129,6 +137,15 @@ class InputPipe(io.RawIOBase):
         if not self.closed:
             self._end()
         super().close()
+
+
+def not_ended(name: str, within_s: float) -> DeadlineExceeded:
+    """The error for a program that was run until its end."""
+    return DeadlineExceeded(
+        name,
+        f"did not end within {within_s:g} s",
+        "check whether it waits for something that is missing",
+    )
 
 
 def how_ended(code: int | None) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from culvert import tools
-from culvert.errors import DeadlineExceeded, LabError
+from culvert.errors import LabError
 from culvert.labs.host import Completed, Host, Variables
+from culvert.labs.process import not_ended
 from culvert.machine import features
 
 
@@ -37,11 +38,7 @@ class ThisMachine(Host):
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise DeadlineExceeded(
-                argv[0],
-                f"did not end within {timeout_s:g} s",
-                "check whether it waits for something that is missing",
-            ) from None
+            raise not_ended(argv[0], timeout_s) from None
         except OSError as error:
             raise LabError(argv[0], error.strerror or str(error), f"install {argv[0]}") from error
         return Completed.decoded(argv, done.returncode, done.stdout, done.stderr)

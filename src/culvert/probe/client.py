@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from culvert.errors import DeadlineExceeded, ProbeError
 from culvert.exchange import Event, Exchange, Replies
 from culvert.files.json_text import read_json
-from culvert.labs.process import Process, how_ended, remedy_for
+from culvert.labs.process import REMEDY_IF_STOPPED, how_ended, remedy_for
 from culvert.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -88,17 +88,11 @@ class Probe:
     def __init__(self, node: Node) -> None:
         self.node_name = node.name
         program = node.require("culvert-probe", "run 'make setup'")
-        self._process = node.spawn([program, "agent"], name="probe", pipes=True)
-        process = self._process
+        self.process = process = node.spawn([program, "agent"], name="probe", pipes=True)
         self._exchange = Exchange(
             process.stdin, process.stdout, f"node {node.name}", self.death, _stray
         )
         self._exchange.begin()
-
-    @property
-    def process(self) -> Process:
-        """The agent's."""
-        return self._process
 
     def begin(self, task: str, **parameters: Any) -> Task:
         """Start a task and return at once. Raises ProbeError if the agent is gone."""
@@ -111,45 +105,43 @@ class Probe:
     def death(self, during: str) -> ProbeError:
         """The error for an agent that has ended."""
         try:
-            code = wait_until(self._process.returncode, what="the probe's end", deadline_s=_END_S)
+            code = wait_until(self.process.returncode, what="the probe's end", deadline_s=_END_S)
         except DeadlineExceeded:
             how = "it closed its output"
         else:
             how = f"it ended (exit code {code})"
-        log = self._process.log_text().strip().splitlines()
+        said = self.process.last_line()
         return ProbeError(
             f"probe on node {self.node_name}",
-            f"{how} during {during}" + (f": {log[-1]}" if log else ""),
+            f"{how} during {during}" + (f": {said}" if said else ""),
             "run it by hand: culvert-probe agent; report it if it crashed",
         )
 
     def broken(self) -> ProbeError | None:
         """The error that says that it was killed, crashed, or is stopped; None while it works."""
-        process, what = self._process, f"the probe on node {self.node_name}"
+        process, what = self.process, f"the probe on node {self.node_name}"
         if not process.alive():
-            code = process.returncode()
-            log = process.log_text().strip().splitlines()
+            code, said = process.returncode(), process.last_line()
             return ProbeError(
                 what,
-                f"it {how_ended(code)} during the trial" + (f": {log[-1]}" if log else ""),
+                f"it {how_ended(code)} during the trial" + (f": {said}" if said else ""),
                 remedy_for(code, otherwise="report it, with the end of its log"),
             )
         if stopped := process.stopped():
             return ProbeError(
                 what,
                 f"it is stopped (process {stopped[0]}: SIGSTOP, or a tracer)",
-                "find the program that stops processes (a debugger, a shell, a supervisor), "
-                "then repeat the trial",
+                REMEDY_IF_STOPPED,
             )
         return None
 
     def close(self) -> None:
         """End of input: the agent ends its tasks and itself."""
         with suppress(OSError):  # the agent has ended already
-            self._process.stdin.close()
+            self.process.stdin.close()
         # It closes its pipe; stop() would do it between two lines of a reader that still reads.
         self._exchange.join(_END_S)
-        self._process.stop()
+        self.process.stop()
         self._exchange.join(_ANSWER_S)
 
     def __enter__(self) -> Self:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from operator import itemgetter
 
-from culvert.labs.process import Process, how_ended, remedy_for
+from culvert.labs.process import REMEDY_IF_STOPPED, Process, how_ended, remedy_for
 from culvert.proof.canary import echo_marked
 from culvert.results import Series
 from culvert.topology.link.impairment import OneWay
@@ -62,10 +62,7 @@ def _failure(process: Process, node: str) -> ProcessFailure | None:
             f"is stopped (process {numbers}: SIGSTOP, or a tracer), so it handles no packets"
             + log_tail(process)
         )
-        remedy = (
-            "find the program that stops processes (a debugger, a shell, a supervisor), then "
-            "repeat the trial"
-        )
+        remedy = REMEDY_IF_STOPPED
     elif (group := process.moved_to()) is not None:
         check = PROCESSES_RUN
         what = f"was moved to the control group {group}, which may limit its processor time"

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from culvert.errors import HostLost, LabError, NotPossible, UsageError
-from culvert.labs.capability import TUNNEL, Capability
+from culvert.labs.capability import TUNNEL, Capability, limit_to
 from culvert.labs.host import Completed, Variables
 from culvert.labs.hosts.facts import device as facts
 from culvert.labs.hosts.facts.surroundings import Surroundings
@@ -86,8 +86,7 @@ class SshNode(Node):
     ) -> Process:
         program = self.require(argv[0], f"install {argv[0]} on it")
         probe = self.require("culvert-probe", "report it")
-        limit = f"--capabilities={','.join(str(int(one)) for one in sorted(capabilities))}"
-        words = [probe, "exec", limit, "--", program, *argv[1:]]
+        words = [probe, "exec", limit_to(capabilities), "--", program, *argv[1:]]
         return self.spawn(words, name=name, env=env)
 
     def keep_changes(self, *paths: str) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from culvert.errors import LabError, NotPossible
-from culvert.labs.capability import Capability
+from culvert.labs.capability import Capability, limit_to
 
 START_DEADLINE_S = 30.0
 _FAILED = b"culvert-probe exec: "
@@ -51,9 +51,7 @@ class Launcher:
         if self.cpus is not None:
             words.append(f"--cpus={','.join(map(str, self.cpus))}")
         if capabilities is not None:
-            words.append(
-                f"--capabilities={','.join(str(int(one)) for one in sorted(capabilities))}"
-            )
+            words.append(limit_to(capabilities))
         words += [f"--pdeathsig={os.getpid()}", f"--stamp={stamp_fd}", "--", *argv]
         # The group is joined before the execution: the program never runs without its limit.
         return [*_JOIN, str(self.group), *words] if self.group else words

@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from culvert.errors import DeadlineExceeded
 from culvert.labs.namespace.launch import Started
 from culvert.labs.namespace.usage import cpu_groups, stopped, usage_of
-from culvert.labs.process import Process, Usage
+from culvert.labs.process import Process, Usage, not_ended
 from culvert.waiting import wait_until
 
 GONE_DEADLINE_S = 2.0
@@ -84,11 +83,7 @@ class LocalProcess(Process):
         try:
             return self._popen.communicate(given, timeout=timeout_s)
         except subprocess.TimeoutExpired:
-            raise DeadlineExceeded(
-                self.name,
-                f"did not end within {timeout_s:g} s",
-                "check whether it waits for something that is missing",
-            ) from None
+            raise not_ended(self.name, timeout_s) from None
 
     def wait(self, *, deadline_s: float) -> int | None:
         """Its exit code, or None if it still runs after ``deadline_s`` seconds."""

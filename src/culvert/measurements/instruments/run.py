@@ -146,8 +146,8 @@ def _listening(
 
     def ready() -> bool:
         if not process.alive():
-            last = process.log_text().strip().splitlines()[-1:] or ["nothing"]
-            raise InstrumentError(argv[0], f"it ended; it printed: {last[0]}", "run it by hand")
+            last = process.last_line() or "nothing"
+            raise InstrumentError(argv[0], f"it ended; it printed: {last}", "run it by hand")
         with suppress(OSError):  # it has just ended
             return listens(node, process.pid, port, protocol)
         return False

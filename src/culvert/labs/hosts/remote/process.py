@@ -10,11 +10,11 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
-from culvert.errors import CulvertError, DeadlineExceeded, LabError, NotPossible
+from culvert.errors import CulvertError, LabError, NotPossible
 from culvert.exchange import Replies
 from culvert.labs.hosts.remote.agent import ANSWER_S, Agent, decoded, encoded
 from culvert.labs.hosts.remote.pipes import CHUNK, Output
-from culvert.labs.process import InputPipe, Process, Usage
+from culvert.labs.process import InputPipe, Process, Usage, not_ended
 
 STOPPED_S = 5.0
 MOST_ANSWER = 64 << 20
@@ -96,11 +96,7 @@ class RemoteProcess(Process):
             self.stdin.close()
         if not self._ended.wait(timeout_s):
             self.stop(grace_s=0)
-            raise DeadlineExceeded(
-                self.name,
-                f"did not end within {timeout_s:g} s",
-                "check whether it waits for something that is missing",
-            )
+            raise not_ended(self.name, timeout_s)
         printed = self.stdout.read(), io.BufferedReader(self._outputs["err"]).read()
         if self._room is not None and self._room < 0:
             raise LabError(

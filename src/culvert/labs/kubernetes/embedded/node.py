@@ -129,10 +129,9 @@ class ClusterNode:
         """The error of the first program that has ended; None if all run."""
         for name, process in self.programs.items():
             if not process.alive():
-                printed = process.log_text().strip().splitlines()
                 return LabError(
                     f"{name} on node {self.name}",
-                    f"it has ended: {printed[-1][-300:] if printed else 'it printed nothing'}",
+                    f"it has ended: {process.last_line()[-300:] or 'it printed nothing'}",
                     "see its log; is there enough memory?",
                 )
         return None

@@ -34,6 +34,7 @@ CONTAINER = "probe"
 SERVICE_PORTS = range(20001, 20033)
 """Ports that a service passes on to its pod, unchanged, for UDP and TCP."""
 LIMIT_S = 3600
+"""Time limit of a pod."""
 AUTHORITY = "/culvert/ca.crt"
 """The certificate of the cluster's authority, in each pod."""
 _AUTHORITY_MAP = "kube-root-ca.crt"
@@ -67,7 +68,6 @@ class PodPlan:
     node: str
     image: str
     run_id: str
-    limit_s: int = LIMIT_S
     host_network: bool = False
     observer: bool = False
     network_admin: bool = False
@@ -96,7 +96,7 @@ class PodPlan:
             "containers": [container],
             "restartPolicy": "Never",
             "terminationGracePeriodSeconds": 0,
-            "activeDeadlineSeconds": self.limit_s,
+            "activeDeadlineSeconds": LIMIT_S,
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
             "affinity": _on(self.node),
@@ -158,9 +158,9 @@ def owner(run_id: str, marks: Mapping[str, str]) -> Manifest:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
 
 
-def expires(now_s: float, limit_s: int) -> Mapping[str, str]:
+def expires(now_s: float) -> Mapping[str, str]:
     """The annotation of a run whose last pod starts now."""
-    return {EXPIRES: str(int(now_s) + limit_s)}
+    return {EXPIRES: str(int(now_s) + LIMIT_S)}
 
 
 def service(name: str, run_id: str, selector: Mapping[str, str], owned_by: Owner) -> Manifest:

@@ -11,7 +11,7 @@ from ipaddress import IPv4Address, IPv4Interface, ip_address
 from pathlib import Path
 from typing import Any
 
-from culvert.errors import DeadlineExceeded, LabError, NotPossible
+from culvert.errors import LabError, NotPossible
 from culvert.exchange import Exchange
 from culvert.labs.host import Completed, Variables
 from culvert.labs.kubernetes.api.client import Api
@@ -20,7 +20,7 @@ from culvert.labs.kubernetes.image import PROBE_PATH
 from culvert.labs.kubernetes.pods.choice import ClusterNodeInfo
 from culvert.labs.kubernetes.pods.manifests import CONTAINER
 from culvert.labs.node import LinkState, Node
-from culvert.labs.process import Process
+from culvert.labs.process import Process, not_ended
 from culvert.topology.graph import Role
 from culvert.topology.plan import Attachment
 
@@ -121,11 +121,7 @@ class PodNode(Node):
             program.close_input()
             code = program.wait(timeout_s)
             if code is None:
-                raise DeadlineExceeded(
-                    f"{argv[0]} on node {self.name}",
-                    f"did not end within {timeout_s:g} s",
-                    "see the state of the pod",
-                )
+                raise not_ended(f"{argv[0]} on node {self.name}", timeout_s)
             out = program.stdout.read()
             err = bytes(program.stderr) or program.reason.encode()
         finally:

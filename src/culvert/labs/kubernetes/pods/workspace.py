@@ -33,7 +33,6 @@ class Options:
     image: str
     namespace: str | None = None
     network_admin: bool = False
-    limit_s: int = manifests.LIMIT_S
 
 
 class Workspace:
@@ -127,7 +126,6 @@ class Workspace:
             node,
             options.image,
             self.run_id,
-            limit_s=options.limit_s,
             host_network=host_network,
             observer=observer,
             network_admin=options.network_admin,
@@ -140,7 +138,7 @@ class Workspace:
         home = self.home_of(plan)
         if plan.host_network and home not in self._made:
             self._make(manifests.nodes_namespace(self.run_id, self._marks()))
-        if time.monotonic() - self._renewed > self.options.limit_s / RENEWED:
+        if time.monotonic() - self._renewed > manifests.LIMIT_S / RENEWED:
             self.renew()
         self.api.create(
             f"pod {plan.name} in namespace {home}",
@@ -157,7 +155,7 @@ class Workspace:
             self.api.core.patch_namespaced_config_map,
             self.owner.name,
             self.home,
-            {"metadata": {"annotations": self._expires()}},
+            {"metadata": {"annotations": manifests.expires(time.time())}},
         )
         self._renewed = time.monotonic()
 
@@ -225,7 +223,7 @@ class Workspace:
             "the config map of the run",
             self.api.core.create_namespaced_config_map,
             self.home,
-            manifests.owner(self.run_id, {**controller, **self._expires()}),
+            manifests.owner(self.run_id, {**controller, **manifests.expires(time.time())}),
         )
         self.owner = Owner(made.metadata.name, made.metadata.uid)
         self._renewed = time.monotonic()
@@ -240,9 +238,6 @@ class Workspace:
     def _marks(self) -> Mapping[str, str]:
         """By which a later run finds what this one has left if it is lost."""
         return {manifests.CONTROLLER: str(Controller.this()), manifests.HOME: self.home}
-
-    def _expires(self) -> Mapping[str, str]:
-        return manifests.expires(time.time(), self.options.limit_s)
 
     def _close_in(self, namespace: str) -> None:
         """In the user's namespace: the objects of the run, by its label."""

@@ -18,7 +18,7 @@ from culvert.errors import DeadlineExceeded, LabError, NotPossible, UsageError
 from culvert.labs.namespace.launch import Started
 from culvert.labs.namespace.places import RUN_VARIABLE, run_directory
 from culvert.labs.namespace.process import LocalProcess
-from culvert.labs.process import how_ended, remedy_for
+from culvert.labs.process import REMEDY_IF_STOPPED, how_ended, remedy_for
 
 START_DEADLINE_S = 5.0
 ANSWER_DEADLINE_S = 5.0
@@ -79,8 +79,7 @@ class WireProgram:
                 "the wire (culvert-wire)",
                 f"it is stopped (process {stopped[0]}: SIGSTOP, or a tracer), so no link carries "
                 "packets",
-                "find the program that stops processes (a debugger, a shell, a supervisor), "
-                "then repeat the trial",
+                REMEDY_IF_STOPPED,
             )
         return None
 
@@ -137,8 +136,7 @@ class WireProgram:
         """The error in the last line of its log."""
         process = self._running()
         code = process.wait(deadline_s=ANSWER_DEADLINE_S)
-        lines = process.log_text().strip().splitlines()
-        last = lines[-1].removeprefix("culvert-wire cables: ") if lines else "printed no error"
+        last = process.last_line().removeprefix("culvert-wire cables: ") or "printed no error"
         why, _, remedy = last.rpartition("; ")
         kind = _ERRORS.get(code or 0, LabError)
         return kind("the wire", why or last, remedy if why else "see its log; run `culvert doctor`")
