@@ -43,7 +43,7 @@ class InstrumentError(CulvertError):
 
 def bad_report(instrument: Instrument, why: str) -> InstrumentError:
     """The error of an instrument's output, with its remedy."""
-    return InstrumentError(instrument, why, "run it by hand in 'culvert up'")
+    return InstrumentError(instrument, why, "run it by hand in a tunnel that 'culvert up' keeps")
 
 
 def count(text: str) -> float:

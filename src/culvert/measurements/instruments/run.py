@@ -122,7 +122,7 @@ def _transfer(instrument: Instrument, load: Load, way: _Way) -> ToolReport:
                     lambda: iperf2.finished(load, server.log_text()),
                     what="iperf's server reported what it received",
                     deadline_s=READY_S,
-                    remedy="run it by hand in 'culvert up'",
+                    remedy="run it by hand in a tunnel that 'culvert up' keeps",
                 )
                 return iperf2.parse(load, server.log_text())
         case Instrument.IPERF3:

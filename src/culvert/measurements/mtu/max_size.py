@@ -45,7 +45,7 @@ def _search(session: Session) -> int:
         raise VpnError(
             session.vpn.id,
             f"not even {SMALLEST}-byte packets cross unfragmented",
-            "try it in 'culvert up'",
+            "try pings in a tunnel that 'culvert up' keeps",
         )
     return found
 

@@ -162,5 +162,6 @@ def _some_cross(name: str, way: MtuDirection) -> Check:
         f"packets cross ({name})",
         way.largest is not None,
         f"the largest packet that crosses has {way.largest} bytes",
-        f"not even {SMALLEST}-byte packets come out of the tunnel: try it in 'culvert up'",
+        f"not even {SMALLEST}-byte packets come out of the tunnel: try pings in one that "
+        "'culvert up' keeps",
     )

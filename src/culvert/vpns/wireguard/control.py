@@ -111,7 +111,9 @@ class ControlTool(Control):
             return _parse(printed)
         except ValueError as error:
             where = f"{TOOL} show on node {node.name}"
-            raise VpnError(where, "printed another form", "install wireguard-tools") from error
+            raise VpnError(
+                where, "its output has an unknown form", "install wireguard-tools"
+            ) from error
 
 
 def _parse(dump: str) -> DeviceState:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from culvert.vpns.authoring import VpnError
+from culvert.vpns.authoring import SEE_LOG, VpnError
 
 T = TypeVar("T")
 Endpoint = IPv4Address | IPv6Address | None
@@ -53,7 +53,7 @@ def endpoint(printed: str, peer: str) -> Endpoint:
     without one. Raises VpnError if the peer is unknown, or for output of another form."""
     peers = [each for each in _parsed(_PEERS, printed) if each.address == peer]
     if not peers:
-        raise VpnError(f"ZeroTier's peer {peer}", "is not connected", "send it a packet")
+        raise VpnError(f"ZeroTier's peer {peer}", "is not connected", SEE_LOG)
     used = [path.address for path in peers[0].paths if path.active and path.preferred]
     if not used:
         return None
