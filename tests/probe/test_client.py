@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -41,29 +41,26 @@ for line in sys.stdin:
 """
 
 
-class FakeProcess:
-    """A process without a lab, as far as the client looks at it."""
+class FakeProcess(Process):
+    """A process without a lab."""
 
     def __init__(self, popen: subprocess.Popen[bytes], log: Path) -> None:
         self._popen = popen
         self.log = log
-        self.pid = popen.pid
+        self._stdin, self._stdout = popen.stdin, popen.stdout
 
     @property
-    def stdin(self) -> IO[bytes]:
-        return cast("IO[bytes]", self._popen.stdin)
+    def pid(self) -> int:
+        return self._popen.pid
 
-    @property
-    def stdout(self) -> IO[bytes]:
-        return cast("IO[bytes]", self._popen.stdout)
+    def alive(self) -> bool:
+        return self.returncode() is None
 
     def returncode(self) -> int | None:
         return self._popen.poll()
 
-    def log_text(self) -> str:
-        return self.log.read_text()
-
-    def stop(self) -> None:
+    def stop(self, *, grace_s: float = 0.0) -> None:
+        del grace_s
         self._popen.kill()
         self._popen.wait()
 

@@ -110,7 +110,7 @@ class Process(ABC):
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
     def last_line(self) -> str:
-        """Of its log; empty if it has none."""
+        """The last line of its log; empty if it has none."""
         return (self.log_text().strip().splitlines() or [""])[-1]
 
 
