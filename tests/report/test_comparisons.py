@@ -115,3 +115,8 @@ def test_the_page_has_the_same_alone_as_beside_all_metrics() -> None:
     every = beside.comparisons
     assert alone.main_comparisons.equals(beside.main_comparisons)
     assert 0 < len(alone.main_comparisons) < len(every)
+
+
+def test_the_page_states_how_many_blocks_a_difference_takes(data: Data) -> None:
+    text = " ".join(page_of(make_run(blocks=5)).split())
+    assert f"a difference takes {data.columns.design.fewest} blocks" in text
