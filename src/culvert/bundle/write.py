@@ -100,7 +100,8 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class Bundled:
-    """A written bundle. ``sha256`` is that of the whole archive; ``signature`` is its file."""
+    """A written bundle. ``files`` are counted without MANIFEST; ``sha256`` is that of the whole
+    archive; ``signature`` is its file."""
 
     path: Path
     files: int
@@ -147,7 +148,7 @@ def bundle(directory: Path, target: Path | None, key: Path | None = None) -> Bun
                 "choose another path, or free disk space",
             ) from error
     signed = signature_of(target) if signature else None
-    return Bundled(target, len(members) + 1, target.stat().st_size, sha256(target), signed)
+    return Bundled(target, len(members), target.stat().st_size, sha256(target), signed)
 
 
 def sha256(path: Path) -> str:
