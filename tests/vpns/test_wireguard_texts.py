@@ -36,13 +36,13 @@ def test_a_device_without_peers() -> None:
 
 @given(st.text(max_size=40).filter(lambda text: bool(text.splitlines())))
 def test_a_damaged_report_is_an_error(line: str) -> None:
-    with pytest.raises(VpnError, match="another form"):
+    with pytest.raises(VpnError, match="unknown form"):
         ControlTool("wg0").state(node_that_prints(f"{DEVICE}\n{line}"))
 
 
 @pytest.mark.parametrize("printed", ["", "\n", "nothing", KEY])
 def test_a_report_without_the_device_is_an_error(printed: str) -> None:
-    with pytest.raises(VpnError, match="another form"):
+    with pytest.raises(VpnError, match="unknown form"):
         ControlTool("wg0").state(node_that_prints(printed))
 
 

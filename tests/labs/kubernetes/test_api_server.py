@@ -21,6 +21,7 @@ from culvert.labs.kubernetes.pods.workspace import Options, Workspace
 from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec, Placement
 from tests.labs.kubernetes.paper import paper_node
+from tests.labs.kubernetes.users import api_as
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
@@ -113,7 +114,7 @@ def test_a_pod_that_is_never_scheduled_has_its_reason(place: Workspace, one_node
 
 
 def test_the_rights_that_a_user_lacks_are_named(server: EmbeddedCluster) -> None:
-    user = server.plane.api_as("somebody")
+    user = api_as(server, "somebody")
     with pytest.raises(NotPossible, match=r"create pods, get pods.*create pods/exec") as error:
         Workspace(user, new_run_id(), OPTIONS).open()
     assert "manifest" in error.value.remedy

@@ -24,6 +24,7 @@ from culvert.topology.spec import LabSpec, Placement
 from culvert.vpns import registry
 from culvert.waiting import wait_until
 from tests.labs.kubernetes.paper import paper_node
+from tests.labs.kubernetes.users import api_as
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
@@ -47,7 +48,7 @@ def user(server: EmbeddedCluster) -> Iterator[Api]:
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": USER}],
     }
     rbac.create_cluster_role_binding(binding)
-    made = server.plane.api_as(USER)
+    made = api_as(server, USER)
 
     def granted() -> bool:
         with suppress(CulvertError):
@@ -117,7 +118,7 @@ def test_what_is_broken_needs_no_other_right(server: EmbeddedCluster, lab: Kuber
 
 
 def test_a_lost_right_hides_no_other_cause(server: EmbeddedCluster, lab: KubernetesLab) -> None:
-    somebody = server.plane.api_as("somebody")
+    somebody = api_as(server, "somebody")
     lab.workspace.api, own = somebody, lab.workspace.api
     try:
         assert lab.broken() is None
@@ -154,7 +155,7 @@ def fewest(server: EmbeddedCluster) -> Iterator[Api]:
     rbac.create_namespaced_role_binding(FEWEST, binding(in_one))
     rbac.create_cluster_role(nodes)
     rbac.create_cluster_role_binding(binding(nodes))
-    made = server.plane.api_as(FEWEST)
+    made = api_as(server, FEWEST)
     options = Options(image=OPTIONS.image, namespace=FEWEST)
 
     def granted() -> bool:

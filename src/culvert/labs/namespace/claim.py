@@ -37,8 +37,10 @@ def claim(run_id: str) -> Claim:
     try:
         hold(descriptor)
         _name(descriptor, _lock(run_id))
-    except FileExistsError:
+    except OSError as error:
         os.close(descriptor)
+        if not isinstance(error, FileExistsError):
+            raise
         raise LabError(
             f"run {run_id}", "is in use by another lab", "close that lab, or use another id"
         ) from None

@@ -259,9 +259,9 @@ class NetnsLab(Lab):
         self.wires.clear()
         for node in self._nodes.values():
             node.close()
+        affinity.restore(self._interrupts)
         cleanup.remove_run(self.run_id)
         claim.release()
-        affinity.restore(self._interrupts)
         self._claim = None
 
 

@@ -52,7 +52,7 @@ def refuse_topology(topology: Topology) -> None:
         raise NotPossible(
             f"topology {topology.name}",
             "a tunnel as default route would also carry, or cut, the SSH connection to the host; "
-            "and the provider's router, which sees what leaks, is no host",
+            "and the provider's router, which sees what leaks, is not a host",
             "measure it in the lab netns, or with --lab vm if a kernel lacks the VPN",
         )
 

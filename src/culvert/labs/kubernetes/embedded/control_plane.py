@@ -68,13 +68,9 @@ class ControlPlane:
         self.node.run([*apply, str(definitions)], timeout_s=APPLY_S)
 
     def api(self) -> Api:
-        return Api.within(self.kubeconfig, self._enter)
+        return Api.within(self.kubeconfig, self.enter)
 
-    def api_as(self, user: str) -> Api:
-        """The same as another user sees it, with no rights unless they are granted."""
-        return Api.within(self.authority.kubeconfig_of(user), self._enter)
-
-    def _enter(self) -> None:
+    def enter(self) -> None:
         """Move the calling thread into the node's own network."""
         with self.node.at.netns_path.open("rb") as namespace:
             syscalls.enter_network(namespace.fileno())
