@@ -33,10 +33,10 @@ class Note(StrEnum):
     NOT_POSITIVE = "a value is not positive: no interval of a ratio"
     TOO_EARLY = "a rule could end the run after so few trials: no interval reaches 95 %"
     REPEATED = "a rule could end the run: the interval holds at each of its looks"
-    WIDENED = "widened: neighbouring trials are alike"
+    WIDENED = "widened: neighbouring trials are correlated"
     REPEATED_WIDENED = (
         "a rule could end the run: the interval holds at each of its looks; "
-        "widened: neighbouring trials are alike"
+        "widened: neighbouring trials are correlated"
     )
 
 
