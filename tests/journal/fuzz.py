@@ -24,7 +24,7 @@ from culvert.compare.outcome import compare
 from culvert.compare.side import sides
 from culvert.errors import CulvertError
 from culvert.journal.export import export
-from culvert.journal.format import Format
+from culvert.journal.format import ROWS
 from culvert.journal.journal import FILE, Journal
 from culvert.journal.repair import Repaired, repair
 from culvert.journal.schema import CONTENT
@@ -48,6 +48,8 @@ _SPICES: tuple[object, ...] = (
     "{", '{"a":{}}', '{"a":[]}', '{"packet_size":{}}', '{"packet_size":[[1]]}', '{"streams":1e400}',
     '{"condition":7}', '{"condition":[{"name":[]}]}', '{"scale":[]}', '{"scale":{"a":1}}',
     '{"checks":7}', '{"checks":[7,{"name":"data path","figures":7}]}', '{"checks":{"name":1}}',
+    '{"topology":{"nodes":[7]}}', '{"topology":{"paths":[["a"]]}}', '{"part":7,"missing_paths":{}}',
+    '{"underlay":{"a":{"passages":{"b":[7]}}}}', '{"clients":"x"}', '{"clients":1e300}',
     '{"imported":7}', '{"imported":{"file":7,"line":[],"name":{}}}', '{"proved":[]}',
     '{"cpu":7,"kernel":[]}', '{"cpu":{"model":{}}}', '{"not_comparable":["x"]}', '{"node":"a"}',
     '{"node":7}', '{"underlay":7}', '{"underlay":{"asked":[]}}', '{"lost":{},"notes":7}',
@@ -131,7 +133,7 @@ def _read(run: Path, other: Path, *, whole: bool) -> None:
         journal.run()
         journal.trials()
         rows = journal.rows()
-    for form in Format:
+    for form in ROWS:
         export(rows, form, run / "rows")
     (run / "rows").unlink()
     compare(*sides([str(other), str(run)], []), tolerance=0.03, alpha=0.05)

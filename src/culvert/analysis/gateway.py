@@ -12,26 +12,35 @@ import polars as pl
 KIND = "gateway_load"
 CLIENTS = "clients"
 CORES = "cores"
+MOST_CLIENTS = 1_000_000
+"""Of one gateway; a foreign journal may state any number."""
 
 
 def by_clients(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows of ``gateway_load`` with two more columns: ``load``, the parameters without their
-    number of clients, and ``clients``."""
+    """The rows of ``gateway_load`` that state a number of clients, with two more columns: that
+    number, and ``load``, the parameters without it."""
     found = frame.filter(measurement=KIND)
     given = [(text, json.loads(text)) for text in found["parameters"].unique().to_list()]
-    split = [(text, int(one.pop(CLIENTS)), json.dumps(one, sort_keys=True)) for text, one in given]
+    split = [
+        (text, one.pop(CLIENTS), json.dumps(one, sort_keys=True))
+        for text, one in given
+        if type(one.get(CLIENTS)) is int and 0 < one[CLIENTS] <= MOST_CLIENTS
+    ]
     schema = {"parameters": pl.String, CLIENTS: pl.Int64, "load": pl.String}
-    return found.join(pl.DataFrame(split, schema, orient="row"), on="parameters", how="left")
+    loads = pl.DataFrame(split, schema, orient="row")
+    return found.join(loads, on="parameters", maintain_order="left")
 
 
-def cores_of(content: Mapping[str, Any]) -> list[dict[str, int]]:
-    """Conditions of a study that differ in the gateway's cores alone: the cores of each, by name.
-    Those that do not set ``cores`` share the gateway's with the generators, and are left out."""
+def cores_of(conditions: Mapping[str, Mapping[str, Any]]) -> list[dict[str, int]]:
+    """Of a study's conditions, by name, those that differ in the gateway's cores alone: the cores
+    of each. Those that do not set ``cores`` share the gateway's with the generators, and are left
+    out."""
     found: dict[str, dict[str, int]] = {}
-    for table in content.get("condition", ()):
+    for name, table in conditions.items():
         rest = {key: value for key, value in table.items() if key not in ("name", CORES)}
-        if table.get(CORES):
-            found.setdefault(json.dumps(rest, sort_keys=True), {})[table["name"]] = table[CORES]
+        cores = table.get(CORES)
+        if cores and isinstance(cores, int):
+            found.setdefault(json.dumps(rest, sort_keys=True), {})[name] = cores
     return [group for group in found.values() if len(group) > 1]
 
 

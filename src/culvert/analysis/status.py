@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from culvert.journal.marks import checks_of
 from culvert.results import Status
 
 _CHANGING = re.compile(
@@ -30,9 +31,9 @@ def cause_of(status: Status, reason: str, evidence: Mapping[str, Any]) -> str:
     ``evidence`` is the journal's JSON; without checks the reason decides.
     """
     if status is Status.INVALID:
-        for check in evidence.get("checks", ()):
-            if not check["passed"]:
-                return str(check["name"])
+        for check in checks_of(evidence):
+            if not check.get("passed"):
+                return str(check.get("name"))
     return _CHANGING.sub("#", reason)
 
 

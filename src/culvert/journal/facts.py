@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from culvert.journal.codec import from_json
-from culvert.journal.marks import PART
+from culvert.journal.marks import PART, checks_of, paths_of
 from culvert.journal.record import Part
 from culvert.journal.schema import CONTENT
 from culvert.metrics.renamed import renamed, spellings
@@ -66,13 +66,8 @@ def _proved_paths(sql: sqlite3.Connection) -> dict[str, str]:
     return found
 
 
-def _data_paths(evidence: object) -> set[str]:
-    checks = evidence.get("checks") if isinstance(evidence, dict) else None
-    named = (
-        check
-        for check in (checks if isinstance(checks, list) else ())
-        if isinstance(check, dict) and check.get("name") == "data path"
-    )
+def _data_paths(evidence: Mapping[str, Any]) -> set[str]:
+    named = (check for check in checks_of(evidence) if check.get("name") == "data path")
     figures = next(named, {}).get("figures")
     return {str(path) for path in figures.values()} if isinstance(figures, dict) else set()
 
@@ -126,7 +121,7 @@ def _parts(sql: sqlite3.Connection, block: int, key: str) -> Iterator[Part]:
             (number,),
         )
         yield Part(
-            tuple(map(str, from_json(evidence).get(PART, ()))),
+            paths_of(from_json(evidence), PART),
             tuple(
                 Metric(renamed(name), unit, value, from_json(labels))
                 for name, unit, value, labels in metrics

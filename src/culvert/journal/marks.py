@@ -1,4 +1,4 @@
-"""Marks in the evidence of a trial: disturbances of the machine that exceeded a bound."""
+"""The evidence of a trial: its keys, and what is read of it, which a stranger may have written."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 
 MARKS = "marks"
 """The key in a trial's evidence."""
+CHECKS = "checks"
+"""The key of those of the proof."""
 HOST_LOST = "host_lost"
 """The key in the evidence of a trial whose host could not be reached (any more)."""
 SEARCHED = "searched_packets"
@@ -54,6 +56,18 @@ def marks_of(evidence: Mapping[str, Any]) -> tuple[Mark, ...]:
     marks = evidence.get(MARKS)
     found = [each for each in (marks if isinstance(marks, list) else []) if _is_mark(each)]
     return tuple(Mark(Disturber(each["by"]), each["value"], each["bound"]) for each in found)
+
+
+def checks_of(evidence: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The checks of a trial's proof, from its evidence."""
+    checks = evidence.get(CHECKS)
+    return [one for one in checks if isinstance(one, Mapping)] if isinstance(checks, list) else []
+
+
+def paths_of(evidence: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """The paths under PART or MISSING_PATHS."""
+    paths = evidence.get(key)
+    return tuple(map(str, paths)) if isinstance(paths, list) else ()
 
 
 def _is_mark(found: object) -> bool:

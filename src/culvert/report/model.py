@@ -183,7 +183,7 @@ def gather(
     columns = Columns(observed, run.design, run.line)
     summary = summarise_observed(observed, looks=columns.design.looks)
     found = medians(rows, vpns, summary)
-    found.sort(key=lambda one: _place(run.conditions, one.condition))
+    found.sort(key=lambda one: _place([*run.conditions], one.condition))
     ordered = list(found[0].vpns) if found else vpns
     return Data(
         run=run,

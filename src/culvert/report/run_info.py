@@ -64,13 +64,12 @@ class RunInfo:
         """Figures on different sides of it are not comparable in this run."""
         return line_of(at(self.environment, "not_comparable"), self.data_paths)
 
-    @property
-    def conditions(self) -> tuple[str, ...]:
-        """Names in the study's order; empty if the study is not recorded."""
-        try:
-            return tuple(str(one["name"]) for one in self.content["condition"])
-        except (KeyError, TypeError):
-            return ()
+    @cached_property
+    def conditions(self) -> Mapping[str, Mapping[str, Any]]:
+        """By name, in the study's order; empty if the study is not recorded."""
+        found = self.content.get("condition")
+        tables = found if isinstance(found, list) else []
+        return {str(one.get("name")): one for one in tables if isinstance(one, Mapping)}
 
     @property
     def duration_s(self) -> float | None:

@@ -18,7 +18,7 @@ def gateway_core_figures(data: Data, condition: str) -> list[Figure]:
     their conditions."""
     return [
         _figure(data, group, parameters)
-        for group in cores_of(data.run.content)
+        for group in cores_of(data.run.conditions)
         if condition == next(iter(group))
         for parameters in _measured(data, group)
     ]

@@ -9,7 +9,7 @@ import polars as pl
 
 from culvert.analysis.declared import main_metrics, title_of
 from culvert.analysis.observations import CELL
-from culvert.journal.marks import MISSING_PATHS, PART, PATH
+from culvert.journal.marks import MISSING_PATHS, PART, PATH, paths_of
 from culvert.report.leaves import evidence
 from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import scale_for
@@ -37,9 +37,8 @@ def _named_paths(data: Data) -> dict[tuple[str | None, ...], set[str]]:
     found: dict[tuple[str | None, ...], set[str]] = {}
     for *cell, text in data.trials.select(*CELL, "evidence").iter_rows():
         of_trial = evidence(text)
-        paths = {*of_trial.get(PART, ()), *of_trial.get(MISSING_PATHS, ())}
-        if paths:
-            found.setdefault(tuple(cell), set()).update(map(str, paths))
+        if paths := {*paths_of(of_trial, PART), *paths_of(of_trial, MISSING_PATHS)}:
+            found.setdefault(tuple(cell), set()).update(paths)
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,9 +43,10 @@ def topology_views(data: Data) -> list[TopologyView]:
     for key, names in conditions.items():
         document = json.loads(key)
         where = "" if set(names) == every else f", in condition {', '.join(names)}"
-        views.append(
-            TopologyView(f"{document.get('name', '')}{where}", _paths(document), _svg(document))
-        )
+        title = f"{document.get('name', '')}{where}"
+        # A foreign document may name nodes that it does not have, or have another form.
+        with suppress(AttributeError, KeyError, TypeError, ValueError):
+            views.append(TopologyView(title, _paths(document), _svg(document)))
     return views
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
 
+from culvert.journal.marks import CHECKS, checks_of
 from culvert.report.labels import everything
 from culvert.report.leaves import evidence
 from culvert.report.model import MOST_EVIDENCE, Data
@@ -115,15 +115,14 @@ def _checks(text: str | None) -> list[CheckView]:
     for key, value in found.items():
         if key in _ELSEWHERE:
             continue
-        if key == "checks" and isinstance(value, list):
+        if key == CHECKS:
             views += [
                 CheckView(
                     str(check.get("name", "")),
                     bool(check.get("passed")),
                     str(check.get("detail", "")),
                 )
-                for check in value
-                if isinstance(check, Mapping)
+                for check in checks_of(found)
             ]
         else:
             views.append(CheckView(str(key), True, json.dumps(value, ensure_ascii=False)))

@@ -10,7 +10,7 @@ import polars as pl
 
 from culvert.analysis.design import Blocking
 from culvert.analysis.observations import BASELINE, pick
-from culvert.journal.marks import PART, SEARCHED
+from culvert.journal.marks import PART, SEARCHED, checks_of
 from culvert.labs.registry import on_this_machine, recorded_kind
 from culvert.plan.stopping import StopReason
 from culvert.report.leaves import at, evidence, find, leaf
@@ -83,10 +83,7 @@ def trust(data: Data) -> Trust:
 
 def _searched(of_trial: Mapping[str, object]) -> int:
     """The packets of a trial's links that were searched for clear text, and had none."""
-    checks = of_trial.get("checks")
-    figures = (
-        [find(check, "figures", SEARCHED) for check in checks] if isinstance(checks, list) else []
-    )
+    figures = [find(check, "figures", SEARCHED) for check in checks_of(of_trial)]
     return sum(count for count in figures if isinstance(count, int))
 
 

@@ -133,10 +133,12 @@ def _facts(underlay: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
             yield str(name), node, leaf(value)
 
 
-def _settings(recorded: Mapping[str, Any]) -> str:
+def _settings(recorded: object) -> str:
     """Names and values on one line; those of a device's queues follow each other."""
+    if not isinstance(recorded, Mapping):
+        return leaf(recorded)
     return ", ".join(
-        f"{name}: {_settings(value)}" if isinstance(value, Mapping) else f"{name} = {leaf(value)}"
+        f"{name}{': ' if isinstance(value, Mapping) else ' = '}{_settings(value)}"
         for name, value in recorded.items()
     )
 
