@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -168,18 +168,16 @@ class Session:
     def _beside(self, flow: OuterFlow | None) -> Outside:
         return Outside(self.lab, flow, self.others, self.canary, self._scope)
 
-    @contextmanager
-    def watch(self, *, sample_one_in: int, marked_run: int = LONG_RUN) -> Iterator[Watched]:
+    def watch(
+        self, *, sample_one_in: int, marked_run: int = LONG_RUN
+    ) -> AbstractContextManager[Watched]:
         """Account on both nodes, and search the packets of the link for the canary, while the body
         runs. A random one in ``sample_one_in`` packets, or a larger share if the link is slow, is
         captured to see whether it looks encrypted. ``marked_run`` are the bytes of the canary in
         each packet of the body's payload."""
         sampled = one_in(sample_one_in, self.link)
-        with Watcher(self).watch(sample_one_in=sampled, marked_run=marked_run) as watched:
-            yield watched
+        return Watcher(self).watch(sample_one_in=sampled, marked_run=marked_run)
 
-    @contextmanager
-    def account(self) -> Iterator[dict[str, Accounted]]:
+    def account(self) -> AbstractContextManager[dict[str, Accounted]]:
         """Account on both nodes while the body runs, without a capture."""
-        with Watcher(self).account() as accounted:
-            yield accounted
+        return Watcher(self).account()

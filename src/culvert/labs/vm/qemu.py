@@ -50,8 +50,7 @@ class _Qemu(Hypervisor):
     def helpers(self, folder: Folder, shares: Sequence[str]) -> Sequence[Sequence[str]]:
         """One file server for each share: the root, the job folder, and the writable folders."""
         server = _file_server()
-        sources = {"root": "/", "job": str(folder.path)}
-        sources |= {f"share{number}": share for number, share in enumerate(shares)}
+        sources = dict(zip(_tags(len(shares)), ("/", str(folder.path), *shares), strict=True))
         return [
             [
                 str(server),
@@ -67,20 +66,18 @@ class _Qemu(Hypervisor):
         ]
 
     def awaited(self, folder: Folder, shares: int) -> Sequence[Path]:
-        tags = ["root", "job", *(f"share{number}" for number in range(shares))]
-        return [folder.path / f"{tag}.sock" for tag in tags]
+        return [folder.path / f"{tag}.sock" for tag in _tags(shares)]
 
     def command(self, folder: Folder, *, terminal: bool, shares: int) -> Sequence[str]:
         """A machine without disk, display and network."""
         assert self._kernel is not None  # checked by missing()
-        tags = ["root", "job", *(f"share{number}" for number in range(shares))]
         cpus = len(os.sched_getaffinity(0))
         argv = [str(tools.find(PROGRAM)), "-accel", self.accelerator, "-machine", "q35"]
         argv += ["-cpu", self.processor, "-smp", str(cpus), "-m", MEMORY]
         argv += ["-nodefaults", "-no-user-config", "-nographic", "-no-reboot", "-serial", "stdio"]
         argv += ["-device", "virtio-rng-pci", "-numa", "node,memdev=mem"]
         argv += ["-object", f"memory-backend-memfd,id=mem,size={MEMORY},share=on"]
-        for tag in tags:
+        for tag in _tags(shares):
             argv += ["-chardev", f"socket,id={tag},path={folder.path}/{tag}.sock"]
             argv += ["-device", f"vhost-user-fs-pci,queue-size=1024,chardev={tag},tag={tag}"]
         words = [
@@ -130,6 +127,11 @@ class Tcg(_Qemu):
     boot_deadline_s = 180.0
     accelerator = "tcg,thread=multi"
     processor = "max"
+
+
+def _tags(shares: int) -> list[str]:
+    """Of the root, the job folder, and the writable folders."""
+    return ["root", "job", *(f"share{number}" for number in range(shares))]
 
 
 def _file_server() -> Path | None:
