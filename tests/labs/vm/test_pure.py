@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from culvert import tools
 from culvert.errors import CulvertError, NotPossible, UsageError
 from culvert.labs import guest
-from culvert.labs.vm import build
+from culvert.labs.vm import build, cloud, places
 from culvert.labs.vm import guest as booted
 from culvert.labs.vm.choose import choose
 from culvert.labs.vm.job import Folder, Job
@@ -127,3 +128,25 @@ def test_the_words_of_a_command_that_ends_at_once_are_passed_on(
     kernel.chmod(0o755)
     assert booted.run(choose("uml", kernel), Job(["true"], tmp_path)) == 4
     assert tuple(capfd.readouterr()) == ("words\n", "errors\n")
+
+
+def test_without_a_cloud_kernel_the_fetch_ends_with_a_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Empty:
+        def __init__(self, *_: object) -> None:
+            pass
+
+        def open(self) -> None:
+            pass
+
+        def packages(self, pattern: str) -> list[str]:
+            assert pattern.endswith("cloud-amd64")
+            return []
+
+    monkeypatch.setattr(cloud, "Archive", Empty)
+    monkeypatch.setattr(tools, "require", lambda *_: Path("/sbin/depmod"))
+    monkeypatch.setattr(places, "kernels", lambda: tmp_path)
+    with pytest.raises(CulvertError, match="have no cloud kernel") as error:
+        cloud.fetch(print)
+    assert "--kernel" in error.value.remedy

@@ -172,11 +172,11 @@ class HostsLab(Lab):
         host, before = self._hosts[name], self._management.get(name)
         client = host.contact.client
         now = network.ways_to(host, [client[0]] if client and before else [])
-        if before and client and now.get(client[0]) != before:
+        if before and client and (way := now.get(client[0], {})) != before:
             return LabError(
                 f"host {host.name}",
                 f"the way to the controller ({client[0]}) changed from {before.get('dev')} to "
-                f"{now[client[0]].get('dev')}",
+                f"{way.get('dev', 'no device')}",
                 "the VPN must not route management traffic into its tunnel: leave out its "
                 "default route",
             )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ from pathlib import Path
 
 from culvert import tools
 from culvert.debian import Archive, version_numbers
-from culvert.errors import UsageError
+from culvert.errors import CulvertError, UsageError
+from culvert.labs.building import run_step
 from culvert.labs.vm import places
 
 SUITES = ("trixie-backports", "trixie")
@@ -54,7 +54,7 @@ def fetched() -> CloudKernel | None:
 def fetch(say: Callable[[str], None]) -> CloudKernel:
     """The newest cloud kernel of Debian's backports, fetched if it is missing.
 
-    Raises NotPossible if a program is missing, CulvertError if the download fails.
+    Raises NotPossible if a program is missing, CulvertError if there is none or the download fails.
     """
     depmod = tools.require("depmod", "apt-get install kmod")
     places.kernels().mkdir(parents=True, exist_ok=True)
@@ -62,7 +62,13 @@ def fetch(say: Callable[[str], None]) -> CloudKernel:
         archive = Archive(Path(scratch) / "apt", SUITES)
         archive.open()
         pattern = r"linux-(?:image|binary)-\d+\.\d+[^-]*\+deb\d+-cloud-amd64"
-        package = max(archive.packages(pattern), key=version_numbers)
+        package = max(archive.packages(pattern), key=version_numbers, default=None)
+        if package is None:
+            raise CulvertError(
+                "the kernel for QEMU",
+                f"{', '.join(SUITES)} have no cloud kernel",
+                "unpack another kernel's package, and give its folder with --kernel",
+            )
         version = archive.version(package)
         target = places.kernels() / f"cloud-{package.split('-', 2)[2]}"
         if target.is_dir():
@@ -76,7 +82,12 @@ def fetch(say: Callable[[str], None]) -> CloudKernel:
         if not (tree / "lib").exists():
             (tree / "lib").symlink_to("usr/lib")
         release = CloudKernel.at(tree).release
-        subprocess.run([depmod, "-b", str(tree), release], check=True)
+        run_step(
+            [str(depmod), "-b", str(tree), release],
+            Path(scratch),
+            what=f"the kernel {release}",
+            remedy="run `culvert vm build` again",
+        )
         tree.chmod(0o755)
         shutil.rmtree(target, ignore_errors=True)
         tree.rename(target)

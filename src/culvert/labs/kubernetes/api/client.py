@@ -72,7 +72,7 @@ class Api:
             raise
         except Exception as error:  # what the client does not check raises errors of any type
             named = isinstance(error, config.ConfigException | OSError | ValueError)
-            why = _first_line(error) if named else "does not have the form of a kubeconfig"
+            why = first_line(error) if named else "does not have the form of a kubeconfig"
             raise UsageError(
                 what,
                 why or "cannot be used",
@@ -148,7 +148,7 @@ class Api:
                 raise LabError(
                     what,
                     f"the cluster at {self.server} and the client disagree on the protocol: "
-                    f"{_first_line(error)}",
+                    f"{first_line(error)}",
                     "check the server and the user of the kubeconfig",
                 ) from error
             time.sleep(_PAUSE_S)  # the server does not announce when it is less busy
@@ -156,7 +156,7 @@ class Api:
     def _unreachable(self, error: Exception) -> Unreachable:
         return Unreachable(
             f"the cluster at {self.server}",
-            f"it cannot be reached: {_first_line(error)}",
+            f"it cannot be reached: {first_line(error)}",
             "check the kubeconfig's server and its context, and that the network reaches it",
         )
 
@@ -230,7 +230,8 @@ def _misread() -> tuple[type[Exception], ...]:
     return (json.JSONDecodeError, UnicodeDecodeError, *shape)
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """The reason of an error of the client, without passwords; empty if it states none."""
     text = str(getattr(error, "reason", None) or error).strip()
     return _without_password(" ".join(text.split())[:200])
 

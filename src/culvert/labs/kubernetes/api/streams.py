@@ -20,7 +20,7 @@ from kubernetes.stream.ws_client import (
 from websocket import WebSocketException, WebSocketTimeoutException
 
 from culvert.errors import LabError
-from culvert.labs.kubernetes.api.client import Api
+from culvert.labs.kubernetes.api.client import Api, first_line
 from culvert.waiting import within
 
 CONNECT_S = 15.0
@@ -90,7 +90,7 @@ def connect(api: Api, namespace: str, pod: str, container: str, argv: Sequence[s
     except (OSError, WebSocketException) as error:
         raise LabError(
             f"{argv[0]} in pod {pod}",
-            f"it cannot be started: {str(error).splitlines()[0][:200]}",
+            f"it cannot be started: {first_line(error) or type(error).__name__}",
             "see the pod's state and events; the right to create pods/exec is needed",
         ) from error
     made.sock.settimeout(SILENCE_S)
