@@ -30,7 +30,7 @@ def test_every_request_of_hey_is_kept_in_order() -> None:
     assert found[1].response_ns == 5_000_000
 
 
-@pytest.mark.parametrize("text", ["a,b\n1,2\n", HEY + "x,,,,,,200,0\n"])
+@pytest.mark.parametrize("text", ["a,b\n1,2\n", HEY + "x,,,,,,200,0\n", HEY + "inf,,,,,,200,0\n"])
 def test_what_hey_does_not_print(text: str) -> None:
     with pytest.raises(InstrumentError, match="not understood"):
         answers.of_hey(text)
@@ -40,7 +40,12 @@ def test_failures_are_no_times() -> None:
     found = Responses([*answers.of_hey(HEY), Request(0, None, 0)], planned=4)
     assert found.times_ms == [5.0]
     assert found.refused == {503: 1}
-    assert found.unanswered == 2
+    assert (found.unanswered, found.failed) == (2, 3)
+
+
+def test_a_request_is_late_from_a_tenth_of_a_second() -> None:
+    found = Responses([Request(0, 1, 200, late_ns) for late_ns in (99_999_999, 100_000_000)], 2)
+    assert found.late == 1
 
 
 def test_percentiles_are_values_that_were_measured() -> None:

@@ -13,6 +13,7 @@ from culvert.probe.results.base import Result
 
 NS_PER_S = 1_000_000_000
 NS_PER_MS = 1_000_000
+_LATE_NS = 100_000_000
 OK = range(200, 300)
 
 
@@ -58,7 +59,7 @@ def of_hey(text: str) -> list[Request]:
             )
             for row in rows
         ]
-    except (KeyError, ValueError, TypeError) as error:
+    except (KeyError, ValueError, TypeError, OverflowError) as error:
         raise InstrumentError(
             "hey", f"its output is not understood: {error}", "run it by hand in the pod"
         ) from error
@@ -92,6 +93,16 @@ class Responses:
         """Requests without an answer; hey does not list them."""
         answered = sum(one.response_ns is not None for one in self.requests)
         return self.planned - answered
+
+    @property
+    def failed(self) -> int:
+        """Requests without a success."""
+        return self.planned - len(self.times_ms)
+
+    @property
+    def late(self) -> int:
+        """Requests that were sent 100 ms late or more."""
+        return sum(one.late_ns >= _LATE_NS for one in self.requests)
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
