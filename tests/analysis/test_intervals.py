@@ -87,6 +87,14 @@ def test_correlation_shows_in_the_width(size: int, least: float) -> None:
     assert _held(many) >= least
 
 
+def test_the_widest_interval_is_finite() -> None:
+    """Of quotients of the smallest and the greatest figures."""
+    (found,) = median_intervals([[1e-48] * 9 + [1e48] * 7])
+    assert found.note is Note.WIDENED
+    assert found.high is not None
+    assert 1e48 < found.high < np.inf
+
+
 @pytest.mark.parametrize("sd", [0.01, 0.03])
 def test_intervals_of_runs_that_a_rule_stopped_hold(sd: float) -> None:
     """The rule "ci <= 2%" looks after every block from 5 to 30."""

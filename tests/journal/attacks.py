@@ -120,6 +120,7 @@ VALUES: Mapping[str, tuple[str, str, Any]] = {
     "minus infinity as value": ("metric", "value", -_INF),
     "a value beyond all units": ("metric", "value", 1e308),
     "a value below all units": ("metric", "value", -1.1e18),
+    "a value that nothing can be divided by": ("metric", "value", 5e-324),
     "a duration beyond all units": ("trial", "duration_s", -1e308),
     "a series of infinity": ("series", "value", pack_float64([1.0, float("inf"), 2.0])),
     "a series of nothing": ("series", "value", pack_float64([1.0, float("nan"), 2.0])),

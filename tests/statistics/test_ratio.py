@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -27,6 +29,14 @@ def test_the_interval_holds_the_ratio_and_follows_a_factor(
     assert found.high >= ratio * (1 - 1e-9)
     scaled = ratio_of_medians([value * factor for value in a], b)
     assert scaled.low == pytest.approx(found.low * factor, rel=1e-6)
+
+
+def test_values_of_every_size_have_a_finite_interval() -> None:
+    values = [1e-300] * 4 + [1e18] * 4
+    found = ratio_of_medians(values, values)
+    assert found.low is not None
+    assert found.high is not None
+    assert 0 < found.low < 1 < found.high < math.inf
 
 
 def test_without_an_interval_it_is_said_why() -> None:

@@ -13,12 +13,11 @@ import numpy as np
 import polars as pl
 
 from culvert.analysis.column import ALPHA, Columns, Paired
-from culvert.analysis.compare.contrast import ratio_of
 from culvert.analysis.observations import CONTEXT, METRIC
 from culvert.statistics.effects import cliffs_delta, hodges_lehmann
 from culvert.statistics.holm import holm
 from culvert.statistics.mann_whitney import least_mann_whitney, mann_whitney
-from culvert.statistics.values import Array
+from culvert.statistics.values import Array, ratio_of
 
 FEWEST = 2
 """With a single trial no test is possible."""

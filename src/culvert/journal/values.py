@@ -22,7 +22,7 @@ from culvert.journal.codec import float64s, from_json, int64s
 from culvert.journal.schema import COLUMNS
 from culvert.journal.trouble import corrupt
 from culvert.journal.untrusted import size_of
-from culvert.results import MOST_FIGURE, Status, is_figure
+from culvert.results import LEAST_FIGURE, MOST_FIGURE, Status, is_figure
 
 MOST_NUMBER = 2**53
 """Greatest integer: programs that use binary64 change greater ones. A seed may be greater."""
@@ -160,7 +160,8 @@ def _wrong(name: str, kind: str) -> str:
     if kind == "INTEGER" and name != "seed":
         return f"{other} OR {name} NOT BETWEEN {-MOST_NUMBER} AND {MOST_NUMBER}"
     if kind == "REAL":
-        return f"{other} OR {name} NOT BETWEEN {-MOST_FIGURE!r} AND {MOST_FIGURE!r}"
+        tiny = f"{name} != 0 AND {name} > {-LEAST_FIGURE!r} AND {name} < {LEAST_FIGURE!r}"
+        return f"{other} OR {name} NOT BETWEEN {-MOST_FIGURE!r} AND {MOST_FIGURE!r} OR {tiny}"
     return other
 
 
@@ -170,7 +171,7 @@ def _objection(name: str, kind: str, value: object) -> str:
         found = "nothing" if value is None else type(value).__name__
         return f"{found} where {types[kind].__name__} belongs"
     if isinstance(value, float) and not is_figure(value):
-        return f"{value} is not a number up to {MOST_FIGURE:g}"
+        return f"{value} is no figure: 0, or from {LEAST_FIGURE:g} to {MOST_FIGURE:g}"
     if isinstance(value, int) and name != "seed" and abs(value) > MOST_NUMBER:
         return f"the number {value} is out of bounds"
     return ""

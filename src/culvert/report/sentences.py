@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from culvert.analysis.column import Paired
 from culvert.analysis.headline import Answer, Estimate, Headline, Question, Winner
 from culvert.metrics import Effect
 from culvert.report.numbers import PERCENT, Scale, scale_for
+from culvert.statistics.values import ratio_of
 
 NO_DIFFERENCE = "no difference shown"
 UNDECIDED = "undecided"
@@ -81,7 +81,7 @@ def _more(pair: Paired) -> str:
     if pair.more is not None and pair.more <= PRACTICAL:
         return f"about {pair.more} more block{'' if pair.more == 1 else 's'}"
     if pair.contrast is not None and pair.logarithmic:
-        most = math.expm1(max(map(abs, pair.contrast.interval(pair.level))))
+        most = ratio_of(max(map(abs, pair.contrast.interval(pair.level)))) - 1
         if most < 1:
             return f"a difference of at most {100 * most:.2g} %"
     return f"over {PRACTICAL} more blocks would be needed"

@@ -1,6 +1,7 @@
 """The words of results, for all that produce, store, analyse or show them."""
 
 from culvert.results.figures import (
+    LEAST_FIGURE,
     MOST_FIGURE,
     Histogram,
     Metric,
@@ -12,6 +13,7 @@ from culvert.results.figures import (
 from culvert.results.parameters import Label, Parameters, canonical_json, undeclared
 
 __all__ = [
+    "LEAST_FIGURE",
     "MOST_FIGURE",
     "Histogram",
     "Label",

@@ -25,11 +25,14 @@ class Status(StrEnum):
 MOST_FIGURE = 1e18
 """Greatest figure of any unit, and its negative the least: nanoseconds of thirty years, bits of a
 year at 30 Gbit/s. Statistics multiply and square figures, and must stay finite."""
+LEAST_FIGURE = 1e-30
+"""Smallest figure beside 0, far below the rounding error of a nanosecond in seconds: statistics
+divide by figures too."""
 
 
 def is_figure(value: float) -> bool:
-    """Whether a metric or a point of a series can have this value: a finite one within bounds."""
-    return -MOST_FIGURE <= value <= MOST_FIGURE
+    """Whether a metric or a point of a series can have this value: 0, or one within bounds."""
+    return value == 0 or LEAST_FIGURE <= abs(value) <= MOST_FIGURE
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,6 @@ class Histogram:
 def _impossible(what: str, value: float) -> CulvertError:
     return CulvertError(
         what,
-        f"its value is {value}, which is not a number up to {MOST_FIGURE:g}",
+        f"its value is {value}, which is no figure: 0, or from {LEAST_FIGURE:g} to {MOST_FIGURE:g}",
         "report it as a defect of the measurement; of another tool's results, check its file",
     )

@@ -18,7 +18,7 @@ import numpy as np
 from culvert.statistics.looks import ONCE, Looks
 from culvert.statistics.order_statistics import median_ends
 from culvert.statistics.serial import widening
-from culvert.statistics.values import Array, spread
+from culvert.statistics.values import Array, ratio_of, spread
 
 FEWEST = ONCE.fewest()
 """Six: the whole range of five trials covers the median 93.75 times in 100 (1 - 2 * 0.5**n)."""
@@ -118,7 +118,8 @@ def _widened(low: float, median: float, high: float, factor: float) -> tuple[flo
     if factor == 1:
         return low, high
     if low > 0:
-        return median * (low / median) ** factor, median * (high / median) ** factor
+        below, above = (factor * math.log(end / median) for end in (low, high))
+        return median * ratio_of(below), median * ratio_of(above)
     return median - (median - low) * factor, median + (high - median) * factor
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from culvert.statistics.intervals import FEWEST, Interval, Note
 from culvert.statistics.serial import effective_sample_size
-from culvert.statistics.values import Array, Values, array
+from culvert.statistics.values import Array, Values, array, ratio_of
 
 _LEVEL = 0.95
 _RESAMPLES = 4999
@@ -75,7 +75,7 @@ def ratio_of_medians(a: Values, b: Values, seed: int = 0) -> Interval:
     if min(x.min(), y.min()) <= 0:
         return Interval(None, None, Note.NOT_POSITIVE)
     ends = _ends(np.log(x), np.log(y), seed)
-    return Interval(math.exp(ends[0]), math.exp(ends[1])) if ends else _CONSTANT
+    return Interval(ratio_of(ends[0]), ratio_of(ends[1])) if ends else _CONSTANT
 
 
 def difference_of_medians(a: Values, b: Values, seed: int = 0) -> Interval:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Values = Sequence[float] | Array
+_FAR = 500.0
+"""What is computed from the exponential of a larger number would overflow a float."""
 
 
 def array(values: Values) -> Array:
@@ -18,6 +21,11 @@ def array(values: Values) -> Array:
     if found.ndim != 1 or not np.isfinite(found).all():
         raise ValueError("a series is one row of finite numbers")
     return found
+
+
+def ratio_of(logarithm: float) -> float:
+    """The ratio of a difference of logarithms, finite even for an infinite interval."""
+    return math.exp(min(max(logarithm, -_FAR), _FAR))
 
 
 def ranks(values: Array) -> Array:

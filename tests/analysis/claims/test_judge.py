@@ -14,10 +14,11 @@ from culvert.analysis.claims.judge import judge
 from culvert.analysis.claims.published import beside
 from culvert.analysis.claims.verdict import Judged, Lack, Verdict, joined
 from culvert.analysis.column import column
-from culvert.analysis.compare.contrast import paired_contrast, ratio_of
+from culvert.analysis.compare.contrast import paired_contrast
 from culvert.analysis.design import Design, looks_at_claims
 from culvert.analysis.line import Line
 from culvert.analysis.summary import summarise
+from culvert.statistics.values import ratio_of
 from culvert.study.study import Study
 from tests.analysis.frames import rows
 from tests.analysis.series import correlated

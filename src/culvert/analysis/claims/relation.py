@@ -13,10 +13,10 @@ from culvert.analysis.compare.contrast import (
     Contrast,
     more_repetitions,
     paired_contrast,
-    ratio_of,
     unpaired_contrast,
 )
 from culvert.statistics.trend import mann_kendall
+from culvert.statistics.values import ratio_of
 from culvert.study.claims.test import ClaimComparison, Relation
 
 DRIFT = 0.01

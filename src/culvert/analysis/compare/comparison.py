@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from culvert.analysis.column import Column, Paired
-from culvert.analysis.compare.contrast import Contrast, ratio_of, run_contrast, unpaired_contrast
+from culvert.analysis.compare.contrast import Contrast, run_contrast, unpaired_contrast
 from culvert.analysis.compare.verdict import (
     NOTHING,
     TOO_FEW_RUNS,
@@ -22,6 +22,7 @@ from culvert.analysis.declared import better_of
 from culvert.analysis.observations import BASELINE, CELL, METRIC
 from culvert.metrics import Better
 from culvert.statistics.holm import holm
+from culvert.statistics.values import ratio_of
 
 ALPHA = 0.05
 """The family-wise error rate of a whole comparison."""

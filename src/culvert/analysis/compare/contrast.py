@@ -32,8 +32,6 @@ from culvert.statistics.serial import FEWEST, lag1
 from culvert.statistics.values import Array, Values, array, spread
 
 _LEAST_EFFECTIVE = 1.5
-_FAR = 700.0
-"""The exponential of a larger number overflows a float."""
 
 
 @dataclass(frozen=True)
@@ -145,11 +143,6 @@ def unpaired_contrast(before: Values, after: Values) -> Contrast | None:
         paired=False,
         correlated=_shown(shared, length, series=2),
     )
-
-
-def ratio_of(logarithm: float) -> float:
-    """The ratio of a difference of logarithms, finite even for an infinite interval."""
-    return math.exp(min(max(logarithm, -_FAR), _FAR))
 
 
 def _mean_variance(values: Array, correlation: float) -> tuple[float, float, float]:

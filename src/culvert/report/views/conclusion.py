@@ -11,7 +11,6 @@ from typing import Any
 import polars as pl
 
 from culvert.analysis.column import Paired
-from culvert.analysis.compare.contrast import ratio_of
 from culvert.analysis.declared import figures, title_of
 from culvert.analysis.headline import Headline, Question, Winner
 from culvert.errors import some
@@ -21,6 +20,7 @@ from culvert.report.numbers import grouped
 from culvert.report.sentences import joined, kept_together, question_scale, share, times
 from culvert.report.views.leaks import Tightness
 from culvert.report.views.matrix import Matrices
+from culvert.statistics.values import ratio_of
 
 ERROR_RATE = (
     "In each statement, which VPN is first is wrong in at most 5 of 100 such runs. "
