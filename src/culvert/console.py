@@ -64,6 +64,11 @@ err = SafeConsole(stderr=True, highlight=False, soft_wrap=True)
 """Messages about the work itself: errors, interruptions."""
 
 
+def say(text: str) -> None:
+    """A step of work that takes long, on standard error."""
+    err.print(text, markup=False, style="dim")
+
+
 def print_json(value: object) -> None:
     """One JSON document on standard output, in whatever encoding that has."""
     ascii_only = out.encoding != "utf-8"

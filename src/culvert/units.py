@@ -252,6 +252,11 @@ _FAMILIES: tuple[Mapping[str, float], ...] = (
 )
 
 
+def plural(count: int, noun: str) -> str:
+    """``1 block``, ``5 blocks``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def convert(number: float, unit: str, wanted: str) -> float:
     """A figure of one unit in another of its kind: 1.5 "Mbit/s" is 1500000 "bit/s".
 

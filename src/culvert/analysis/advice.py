@@ -23,6 +23,7 @@ from culvert.analysis.observations import observations, pick
 from culvert.statistics.intervals import median_intervals
 from culvert.statistics.looks import ONCE, Looks
 from culvert.statistics.scalability import REACH, fit_scalability
+from culvert.units import plural
 
 GOODPUT, CPU = "goodput_bps", "gateway_cpu_percent"
 RATE = "rate"
@@ -181,7 +182,7 @@ def _decide(
 
 def _at(one: Carried, required: Requirement, fewest: int) -> tuple[Verdict, Carried, str, str]:
     """By a measured number of clients."""
-    basis = f"measured with {counted(one.clients, 'client')} in {counted(one.trials, 'trial')}"
+    basis = f"measured with {plural(one.clients, 'client')} in {plural(one.trials, 'trial')}"
     ask = f"clients = {one.clients}, in more than {one.trials} blocks"
     if one.trials < fewest:
         basis += ", too few for an interval"
@@ -195,11 +196,6 @@ def _at(one: Carried, required: Requirement, fewest: int) -> tuple[Verdict, Carr
             f"clients = {one.clients} with a higher rate, or without one",
         )
     return verdict, one, basis, ask if verdict is Verdict.CANNOT_TELL else ""
-
-
-def counted(n: int, noun: str) -> str:
-    """``one client``, ``8 clients``."""
-    return f"one {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def _compare(one: Carried, required: Requirement) -> Verdict:

@@ -11,6 +11,7 @@ from culvert.analysis.declared import title_of
 from culvert.history.series import ALPHA, NEAR, VERSION, Beside, Series, Shift
 from culvert.report.labels import Labels, short_version
 from culvert.report.numbers import Scale, percent, scale_for
+from culvert.units import plural
 
 NO_SHIFT = "no change found"
 MOST_BESIDE = 6
@@ -87,14 +88,10 @@ def _fact(one: Beside) -> str:
         before, after = one.before, one.after
     words = f"{one.name}: {_short(before)} \u2192 {_short(after)}"
     if one.runs:
-        words += f", {_runs(abs(one.runs))} {'later' if one.runs > 0 else 'earlier'}"
+        words += f", {plural(abs(one.runs), 'run')} {'later' if one.runs > 0 else 'earlier'}"
     if one.elsewhere:
         words += f" (and at {one.elsewhere} other times without a change)"
     return words
-
-
-def _runs(count: int) -> str:
-    return "1 run" if count == 1 else f"{count} runs"
 
 
 def _short(text: str) -> str:

@@ -11,6 +11,7 @@ from culvert.analysis.headline import Answer, Estimate, Headline, Question, Winn
 from culvert.metrics import Effect
 from culvert.report.numbers import PERCENT, Scale, scale_for
 from culvert.statistics.values import ratio_of
+from culvert.units import plural
 
 NO_DIFFERENCE = "no difference shown"
 UNDECIDED = "undecided"
@@ -68,18 +69,13 @@ def _undecided(winner: Winner) -> str:
         return f"does not compare with {names}"
     n = min(pair.n for pair in pairs)
     more = max((pair.more or 0 for pair in pairs), default=0)
-    return f"cannot decide with {blocks(n)}, about {more} more: {names}"
-
-
-def blocks(n: int) -> str:
-    """``1 block``, ``5 blocks``."""
-    return f"{n} block{'' if n == 1 else 's'}"
+    return f"cannot decide with {plural(n, 'block')}, about {more} more: {names}"
 
 
 def _more(pair: Paired) -> str:
     """What would decide; beyond a practical number, how small the difference is."""
     if pair.more is not None and pair.more <= PRACTICAL:
-        return f"about {pair.more} more block{'' if pair.more == 1 else 's'}"
+        return f"about {plural(pair.more, 'more block')}"
     if pair.contrast is not None and pair.logarithmic:
         most = ratio_of(max(map(abs, pair.contrast.interval(pair.level)))) - 1
         if most < 1:

@@ -30,6 +30,7 @@ from culvert.report.tables import harmless
 from culvert.results import canonical_json
 from culvert.study.shipped import find_study
 from culvert.study.study import Study
+from culvert.units import plural
 from culvert.vpns.registry import installed_catalogue
 
 MOST_KEPT = 1000
@@ -76,7 +77,7 @@ def import_files(request: ImportRequest) -> Imported:
     if not runs:
         raise UsageError(
             f"import {request.form}",
-            f"no run was found in {files_text(len(files))}" + (f"; {lost[0]}" if lost else ""),
+            f"no run was found in {plural(len(files), 'file')}" + (f"; {lost[0]}" if lost else ""),
             "check that the format is the right one: culvert import --help",
         )
     known = ids_of(runs)
@@ -206,7 +207,7 @@ def _head(
     canonical = canonical_json({"name": name, "vpns": vpns, "files": files, "lab": IMPORTED})
     return RunHead(
         study=name,
-        title=f"Imported from {request.form}: {study.title or files_text(len(files))}",
+        title=f"Imported from {request.form}: {study.title or plural(len(files), 'file')}",
         toml=study.text,
         canonical=canonical,
         digest=_sha256(canonical),
@@ -219,11 +220,6 @@ def _head(
 
 def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-
-
-def files_text(count: int) -> str:
-    """The number of files."""
-    return "1 file" if count == 1 else f"{count} files"
 
 
 def _write_tables(directory: Path, found: Mapping[str, pl.DataFrame]) -> None:

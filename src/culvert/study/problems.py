@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from culvert.errors import StudyError
 from culvert.study.explain import Explanation, explain, merged
 from culvert.study.lines import Path, nearest_line
+from culvert.units import plural
 
 MOST_LINES = 8
 """Line numbers that an error lists."""
@@ -63,7 +64,7 @@ def study_error(source: str, problems: Sequence[Problem], lines: Mapping[Path, i
     why = first.why
     if others:
         where = sorted({nearest_line(lines, other.path) or 0 for other in others} - {0})
-        count = f"{len(others)} more problem{'s' if len(others) > 1 else ''}"
+        count = f"{plural(len(others), 'more problem')}"
         more = ", ..." if len(where) > MOST_LINES else ""
         at = f", line {', '.join(map(str, where[:MOST_LINES]))}{more}" if where else ""
         why += f" ({count}{at})"

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 from rich.table import Table
 
-from culvert.analysis.advice import Advice, Requirement, advise, counted
+from culvert.analysis.advice import Advice, Requirement, advise
 from culvert.analysis.gateway import KIND
 from culvert.console import out, print_json
 from culvert.errors import UsageError
@@ -19,7 +19,7 @@ from culvert.report.labels import everything
 from culvert.report.numbers import Scale, scale_for
 from culvert.report.run_info import RunInfo
 from culvert.results import Parameters
-from culvert.units import QuantityError, parse_rate_bps
+from culvert.units import QuantityError, parse_rate_bps, plural
 
 SHOWN = {"direction", "to", "protocol", "packet_size", "rate", "active"}
 """Parameters that distinguish loads for a reader."""
@@ -64,7 +64,7 @@ def _show(found: Sequence[tuple[Path, Advice]], required: Requirement, *, severa
     medians = [one.median_bps for _, one in found]
     scale = scale_for("bit/s", [required.rate_bps, *filter(None, medians)])
     together = "" if required.clients == 1 else " together"
-    clients = f"{counted(required.clients, 'client')}{together}"
+    clients = f"{plural(required.clients, 'client')}{together}"
     for (condition, load), rows in groups.items():
         out.print(
             f"required: {required.rate_bps / scale.factor:g} {scale.name}, {clients}; "
@@ -86,7 +86,7 @@ def _figures(one: Advice, scale: Scale) -> tuple[str, str]:
     if one.median_bps is not None:
         goodput = scale.with_unit_and_interval(one.median_bps, one.low_bps, one.high_bps)
     if one.cpu_percent is not None and one.cpu_clients is not None:
-        cpu = f"{one.cpu_percent:.0f} % with {counted(one.cpu_clients, 'client')}"
+        cpu = f"{one.cpu_percent:.0f} % with {plural(one.cpu_clients, 'client')}"
     return goodput, cpu
 
 

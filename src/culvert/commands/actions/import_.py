@@ -11,7 +11,8 @@ from typing import Any
 from culvert.console import out, print_json
 from culvert.journal.readers.foreign_run import Lost
 from culvert.results import Status
-from culvert.run.importing import Imported, files_text
+from culvert.run.importing import Imported
+from culvert.units import plural
 
 MOST_TOLD = 12
 """Number of losses that are printed; the journal has more."""
@@ -41,7 +42,7 @@ def show(done: Imported, *, as_json: bool) -> None:
     statuses = ", ".join(
         f"{counts[str(status)]} {status}" for status in Status if counts[str(status)]
     )
-    runs = "1 run" if len(done.trials) == 1 else f"{len(done.trials)} runs"
+    runs = plural(len(done.trials), "run")
     out.print(f"{runs} imported: {statuses}; lost: {_lost(done.lost)}")
     for name in done.tables:
         out.print(f"table: {done.directory / 'tables' / name}.csv", markup=False, soft_wrap=True)
@@ -52,8 +53,7 @@ def show(done: Imported, *, as_json: bool) -> None:
 def _lost(lost: Sequence[Lost]) -> str:
     places = sum(one.count for one in lost)
     files = len({one.file for one in lost})
-    where = "1 place" if places == 1 else f"{places} places"
-    return f"{where} in {files_text(files)}" if places else "nothing"
+    return f"{plural(places, 'place')} in {plural(files, 'file')}" if places else "nothing"
 
 
 def _as_json(done: Imported, counts: Counter[str]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from culvert.console import err, out, print_json
+from culvert.console import out, print_json, say
 from culvert.errors import CulvertError, NotPossible, UsageError
 from culvert.labs.kubernetes import image
 from culvert.labs.kubernetes.embedded.programs import build
@@ -25,10 +25,6 @@ RUN = "RUN"
 
 def build_programs(jobs: int | None) -> dict[str, object]:
     """Build the programs of the embedded cluster; return their versions."""
-
-    def say(text: str) -> None:
-        err.print(text, markup=False, style="dim")
-
     build.build_probe(say)
     programs = build.build(say, jobs=jobs)
     return {
@@ -105,7 +101,7 @@ def check_cluster(lab: Kubernetes, vpn: str, traffic: Sequence[str], *, as_json:
     try:
         with clusters_of(lab) as clusters:
             if not as_json:
-                clusters.say = _say
+                clusters.say = say
             found = check.summary(clusters, vpn, placements)
     except UsageError:
         raise
@@ -125,10 +121,6 @@ def check_cluster(lab: Kubernetes, vpn: str, traffic: Sequence[str], *, as_json:
     verdict = "no clear text between the nodes" if found.ok else "NOT PROVED"
     out.print(f"{verdict}, after {found.seconds:.1f} s", markup=False)
     return found.exit_code
-
-
-def _say(step: str) -> None:
-    err.print(step, markup=False, style="dim")
 
 
 def _placement(word: str) -> Placement:

@@ -21,6 +21,7 @@ from culvert.run.outlook.shortfalls import Shortfall, shortfalls
 from culvert.study.catalogue import Catalogue
 from culvert.study.json_schema import json_schema
 from culvert.study.study import Study
+from culvert.units import plural
 
 
 def show_checked(found: Sequence[dict[str, Any]]) -> None:
@@ -35,8 +36,8 @@ def show_checked(found: Sequence[dict[str, Any]]) -> None:
         if one["ok"]:
             out.print(f"{one['study']}: valid", markup=False, style="green")
         else:
-            count = len(one["problems"])
-            err.print(f"{one['study']}: {count} problem{'s' if count != 1 else ''}", markup=False)
+            count = plural(len(one["problems"]), "problem")
+            err.print(f"{one['study']}: {count}", markup=False)
 
 
 def show(study: Study, catalogue: Catalogue) -> None:
@@ -64,8 +65,7 @@ def show(study: Study, catalogue: Catalogue) -> None:
 
 
 def _claims(study: Study) -> Table:
-    count = len(study.file.claim)
-    title = Text(f"{count} claim{'s' if count != 1 else ''}", style="bold")
+    title = Text(plural(len(study.file.claim), "claim"), style="bold")
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
     for column in ("id", "claim", "source", "test"):
         table.add_column(column, overflow="fold")
@@ -78,8 +78,7 @@ def _claims(study: Study) -> Table:
 def _published(study: Study) -> Table:
     """The number of values in each place; ``--json`` has the values."""
     places = Counter((one.place, one.measurement, one.metric) for one in study.published)
-    count = len(study.published)
-    title = Text(f"{count} published value{'s' if count != 1 else ''}", style="bold")
+    title = Text(plural(len(study.published), "published value"), style="bold")
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
     for column in ("place", "metric", "values"):
         table.add_column(column, overflow="fold")

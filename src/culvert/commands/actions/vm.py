@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from culvert.console import err, out
+from culvert.console import out, say
 from culvert.errors import UsageError
 from culvert.labs.vm import build, cloud, guest
 from culvert.labs.vm.choose import HYPERVISORS, choose
@@ -15,10 +15,6 @@ from culvert.labs.vm.job import Job
 
 def build_kernel(hypervisor: str) -> dict[str, object]:
     """Build (uml) or fetch (kvm, tcg) the kernel of a hypervisor; return its properties."""
-
-    def say(text: str) -> None:
-        err.print(text, markup=False, style="dim")
-
     if hypervisor not in HYPERVISORS:
         raise UsageError(
             f"the hypervisor '{hypervisor}'", "is unknown", f"use {', '.join(HYPERVISORS)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from culvert.console import err
+from culvert.console import say
 from culvert.errors import NotPossible, UsageError
 from culvert.labs.vm.cloud import CloudKernel
 from culvert.labs.vm.hypervisor import Hypervisor
@@ -20,12 +20,8 @@ HYPERVISORS: dict[str, type[Kvm] | type[Uml] | type[Tcg]] = {
 _UML_MARK = b"User Mode Linux"
 
 
-def _say(text: str) -> None:
-    err.print(text, markup=False, style="dim")
-
-
 def choose(
-    name: str | None = None, kernel: Path | None = None, say: Callable[[str], None] = _say
+    name: str | None = None, kernel: Path | None = None, say: Callable[[str], None] = say
 ) -> Hypervisor:
     """The hypervisor of that name, or the first that works here; ``kernel`` replaces Culvert's own.
 

@@ -11,6 +11,7 @@ from culvert.report.labels import Labels
 from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import Scale, scale_for
 from culvert.report.sentences import times
+from culvert.units import plural
 
 _PLAIN = Scale(1.0, "")
 _MOST = 1000.0
@@ -90,10 +91,10 @@ def evidence(one: Judged, labels: Labels) -> str:
     if one.why:
         parts.append(one.why)
     if one.verdict is Verdict.UNDECIDED and one.more is not None:
-        noun = "block" if deciding is not None and deciding.paired else "repetition"
-        noun += "" if one.more == 1 else "s"
-        sure = f"about {one.more} more {noun} would decide"
-        parts.append(sure if deciding is not None else f"at least {one.more} more {noun} needed")
+        noun = "more block" if deciding is not None and deciding.paired else "more repetition"
+        more = plural(one.more, noun)
+        decide = f"about {more} would decide"
+        parts.append(decide if deciding is not None else f"at least {more} needed")
     return "; ".join(parts)
 
 

@@ -11,6 +11,7 @@ from culvert.analysis.instruments import InstrumentBeside, instruments_beside
 from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import scale_for
 from culvert.report.sentences import times
+from culvert.units import plural
 
 MOST = 200
 """Rows of a table in the page; tables/ has all."""
@@ -60,7 +61,7 @@ def decision(row: Mapping[str, Any]) -> str:
     n, more = row["blocks"] or 0, row["more"]
     needed = "over 10\u202f000 more" if more is None else f"about {more} more"
     if not row["decidable"]:
-        return f"no p can pass with {n} {unit}{'' if n == 1 else 's'}, {needed}"
+        return f"no p can pass with {plural(n, unit)}, {needed}"
     return f"no difference shown, {needed}"
 
 

@@ -27,6 +27,7 @@ from culvert.report.sentences import (
     verdict,
 )
 from culvert.statistics.ranks import leads
+from culvert.units import plural
 
 QUIET = "#888888"
 """The colour of lines that belong to no VPN."""
@@ -187,9 +188,7 @@ def _cell(headline: Headline, question: Question, vpn: str, scale: Scale) -> Hea
         below = figure.main
         figure = _against_baseline(question, relative)
     if not figure.interval and absolute.low is None:
-        figure = FigureText(
-            figure.main, f"no interval, {absolute.n} trial{'s' if absolute.n != 1 else ''}"
-        )
+        figure = FigureText(figure.main, f"no interval, {plural(absolute.n, 'trial')}")
     winner = headline.winners.get(question.key)
     return HeadlineCell(
         main=figure.main,
@@ -199,7 +198,7 @@ def _cell(headline: Headline, question: Question, vpn: str, scale: Scale) -> Hea
         bar=_bar(headline, question, answer),
         badge=_badge(winner, vpn),
         shown=figure.main != NO_DIFFERENCE,
-        trials=f"{absolute.n} trials",
+        trials=plural(absolute.n, "trial"),
         rank=_rank(winner, vpn),
     )
 

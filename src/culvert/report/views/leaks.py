@@ -12,6 +12,7 @@ from culvert.analysis.observations import bare
 from culvert.report.model import Data
 from culvert.report.views.matrix import Cell, Matrices, Matrix, counted, no_result, time_text
 from culvert.results.parameters import Parameters
+from culvert.units import plural
 
 MEASUREMENT = "leak"
 _PHASE = "phase"
@@ -105,7 +106,7 @@ def _cell(trials: pl.DataFrame, rows: pl.DataFrame) -> Cell | None:
         return no_result(Tightness.NO_RESULT, trials)
     worst = totals.sort("value", descending=True).row(0, named=True)
     packets, count = round(worst["value"]), totals.height
-    tried = f"in {count} trial{'s' if count > 1 else ''}"
+    tried = f"in {plural(count, 'trial')}"
     of_worst = rows.filter(pl.col("trial") == worst["trial"])
     messages = round(_sum(of_worst, "attempted_messages"))
     if not packets:
@@ -114,7 +115,7 @@ def _cell(trials: pl.DataFrame, rows: pl.DataFrame) -> Cell | None:
     kinds = [f"{kind} {number}" for kind, number in _by_kind(of_worst)]
     times = [time_text(_sum(of_worst, name, _BARE)) for name in ("first_leak_ms", "last_leak_ms")]
     when = f"{times[0]} to {times[1]}"
-    head = f"{packets} packet{'s' if packets > 1 else ''}"
+    head = plural(packets, "packet")
     note = f"{head} {tried}: {', '.join(kinds)}; {when} from the event"
     return Cell(Tightness.LEAKS, head, (", ".join(kinds), when), note)
 

@@ -16,10 +16,11 @@ from culvert.plan.stopping import StopReason
 from culvert.report.leaves import at, evidence, find, leaf
 from culvert.report.model import Data
 from culvert.report.run_info import moment
-from culvert.report.sentences import blocks, joined
+from culvert.report.sentences import joined
 from culvert.report.views.delivered import decided_per_super_packet
 from culvert.report.views.surroundings import disturbance
 from culvert.report.views.underlay import slowed_down
+from culvert.units import plural
 
 MANY = 0.1
 """From this share of trials that do not count, or were disturbed, the badge warns."""
@@ -205,7 +206,7 @@ def _blocks(data: Data) -> str:
     if design.blocking is Blocking.RANDOM:
         needed = {"a difference": design.fewest, **needed}
     lacking = [f"{what} takes {fewest}" for what, fewest in needed.items() if n < fewest]
-    return f"only {blocks(n)}: {joined(lacking) or 'intervals are wide'}"
+    return f"only {plural(n, 'block')}: {joined(lacking) or 'intervals are wide'}"
 
 
 OWN_DAY = "each configuration had its own day: statistics cannot separate the two effects"
@@ -245,4 +246,4 @@ def stopped_early(data: Data) -> str:
     if reason not in _BIASED or not looks.first or n == looks.last:
         return ""
     most = f" of at most {looks.last}" if looks.last else ""
-    return f"its rule ended the run after {blocks(n)}{most}: {_BIASED[reason]}"
+    return f"its rule ended the run after {plural(n, 'block')}{most}: {_BIASED[reason]}"

@@ -19,6 +19,7 @@ from culvert.study.conditions.topology import topology_of
 from culvert.study.lines import Path, line_numbers, nearest_line
 from culvert.study.study import Study
 from culvert.topology.shapes import serving
+from culvert.units import plural
 from culvert.vpns.registry import of_study
 
 
@@ -36,7 +37,7 @@ class Shortfall:
 
     def __str__(self) -> str:
         place = f"line {self.line}: " if self.line else ""
-        count = "1 cell" if self.cells == 1 else f"{self.cells} cells"
+        count = plural(self.cells, "cell")
         where = ", ".join(self.conditions)
         return (
             f"{place}{self.what}: {self.why}, so {count} ({where}) would be unsupported here: "

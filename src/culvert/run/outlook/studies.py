@@ -20,6 +20,7 @@ from culvert.run.outlook.shortfalls import shortfalls
 from culvert.study.catalogue import Catalogue
 from culvert.study.shipped import shipped_studies
 from culvert.study.study import Study
+from culvert.units import plural
 
 
 def cells_table(study: Study, plan: Plan) -> Table:
@@ -47,7 +48,7 @@ def plan_text(plan: Plan, estimate: TimeEstimate) -> str:
         if plan.min_blocks == plan.max_blocks
         else f"{plan.min_blocks} to {plan.max_blocks or 'as many as fit'}"
     )
-    cells = "1 cell" if len(plan.cells) == 1 else f"{len(plan.cells)} cells"
+    cells = plural(len(plan.cells), "cell")
     blocks += " block" if blocks == "1" else " blocks"
     text = f"{cells}, {blocks} of about {duration(estimate.block_s)}"
     if plan.warmup_blocks:

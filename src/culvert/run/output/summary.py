@@ -16,6 +16,7 @@ from culvert.report.labels import Labels
 from culvert.report.terminal.claims import claims_text
 from culvert.run.output.progress import STYLES, clock
 from culvert.run.output.tally import Tally, TrialProblem
+from culvert.units import plural
 
 MOST_PROBLEMS = 8
 """Problems that the summary lists; the report has all."""
@@ -66,7 +67,7 @@ def print_summary(directory: Path, tally: Tally, claims: Claims, labels: Labels)
 def _explain(vpns: Sequence[str], problem: TrialProblem, count: int, *, wordings: int) -> None:
     """Why trials of these VPNs do not count, and the remedy."""
     names = ", ".join(vpns)
-    trials = "1 trial" if count == 1 else f"{count} trials"
+    trials = plural(count, "trial")
     style = STYLES[problem.status]
     example = "for example: " if wordings > 1 else ""
     out.print(
