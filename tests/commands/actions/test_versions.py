@@ -11,7 +11,9 @@ import pytest
 
 from culvert.api.run import Run
 from culvert.study.study import Study
+from culvert.vpns.authoring import Missing
 from culvert.vpns.registry import installed_catalogue
+from culvert.vpns.wireguard.driver import WireGuard
 from tests.cli import Cli
 from tests.compare.runs import write_run
 from tests.versions.history import git, history
@@ -29,6 +31,7 @@ Made = Callable[[Path, Path], Run]
 @pytest.fixture
 def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(WireGuard, "missing", lambda *_: [])
     (tmp_path / "one.toml").write_text(STUDY)
     return [
         *("--repo", str(tmp_path / "vpn"), "--vpn", "wireguard/go", "--build", "test -e good"),
@@ -89,6 +92,23 @@ def test_a_head_that_does_not_work_fails(
     found = say("versions", "HEAD", "HEAD", *words, "--build", "true")
     assert found.code == 1
     assert "wireguard/go@head: no trial counts: it did not start" in found.err
+
+
+def test_a_vpn_that_lacks_a_part_here_is_not_measured(
+    say: Cli, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lacks = [
+        Missing("wireguard-go", "culvert install wireguard/go"),
+        Missing("tun", "modprobe tun"),
+    ]
+    monkeypatch.setattr(WireGuard, "missing", lambda *_: lacks)
+    monkeypatch.setattr("culvert.commands.actions.versions.measure", measures(BASE))
+    history(tmp_path / "vpn", ["one"])
+    found = say("versions", "HEAD", "HEAD", *words, "--build", "true")
+    assert found.code == 3
+    assert "wireguard/go@base: missing: wireguard-go, tun" in found.err
+    assert "culvert install wireguard/go; modprobe tun" in found.err
+    assert not (tmp_path / "out").exists()
 
 
 def test_wrong_use_is_named_before_anything_is_built(

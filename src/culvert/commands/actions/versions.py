@@ -14,13 +14,16 @@ from culvert.compare.form import Form
 from culvert.compare.outcome import CompareOutcome, compare
 from culvert.compare.side import sides
 from culvert.console import err
-from culvert.errors import CulvertError
+from culvert.errors import CulvertError, NotPossible
+from culvert.labs.this_machine import ThisMachine
+from culvert.study.builds import split_build
 from culvert.study.study import Study
+from culvert.tools import preferring
 from culvert.versions import composed
 from culvert.versions.builds import Builder
 from culvert.versions.composed import Composed
 from culvert.versions.repository import SHORT
-from culvert.vpns.registry import installed_catalogue
+from culvert.vpns.registry import installed_catalogue, of_study
 
 BASE, HEAD = "base", "head"
 
@@ -54,10 +57,12 @@ def run_versions(request: VersionsRequest, form: Form) -> bool:
     for name, commit in commits.items():
         builds[name] = request.builder.build(commit).table
         err.print(f"{name}: {revisions[name]}, built at {commit[:SHORT]}", markup=False)
+    both = [vpn for vpn in study.vpns if study.build_of(vpn)]
+    for vpn in both:
+        _require_parts(vpn, builds[split_build(vpn)[1]].directory)
     file = composed.write(request.composed.text(builds, plan), request.directory)
     with redirect_stdout(sys.stderr):  # standard output is for the comparison
         run = measure(file, request.directory)
-    both = [vpn for vpn in study.vpns if study.build_of(vpn)]
     for vpn in both:
         _require_trials(run, vpn)
     a, b = sides([str(run.directory)], both)
@@ -72,6 +77,17 @@ def run_versions(request: VersionsRequest, form: Form) -> bool:
 def broken(outcome: CompareOutcome) -> bool:
     """Whether a cell that the base has was not measured with the head: it is no VPN any more."""
     return any(one.side == "B" for one in outcome.absent)
+
+
+def _require_parts(vpn: str, build: Path) -> None:
+    """Raise NotPossible if the VPN cannot run here with the programs of its build: else the whole
+    budget would be spent on the baseline."""
+    with preferring(build):
+        missing = of_study(vpn).missing(ThisMachine())
+    if missing:
+        what = ", ".join(each.what for each in missing)
+        remedies = dict.fromkeys(each.remedy for each in missing)
+        raise NotPossible(vpn, f"missing: {what}", "; ".join(remedies))
 
 
 def _require_trials(run: Run, vpn: str) -> None:
