@@ -33,5 +33,5 @@ def test_a_wrong_option_has_the_programs_exit_code() -> None:
 def test_a_program_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "find", lambda _: None)
     with pytest.raises(NotPossible) as refused:
-        become("culvert-probe", [])
+        become(["culvert-probe"], "run make setup")
     assert "make setup" in refused.value.remedy

@@ -28,11 +28,11 @@ def test_each_commit_is_built_once_and_the_working_tree_stays(tmp_path: Path) ->
     builder = Builder(Repository(repo), COMMAND, "bin")
     found = [builder.build(one) for one in ("HEAD~1", "HEAD", "HEAD")]
     assert [one.commit for one in found] == [*commits, commits[1]]
-    assert [(one.programs / "vpnd").read_text() for one in found] == ["one", "two", "two"]
+    assert [Path(one.programs, "vpnd").read_text() for one in found] == ["one", "two", "two"]
     assert (tmp_path / "log").read_text() == "built\n" * 2
     assert (repo / "source").read_text() == "not committed"
     assert len(git(repo, "worktree", "list").splitlines()) == 1
-    assert found[0].table.commit == commits[0]
+    assert found[0].commit == commits[0]
 
 
 def test_two_at_the_same_time_build_once(tmp_path: Path) -> None:

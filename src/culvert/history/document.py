@@ -16,7 +16,7 @@ def document(history: History) -> dict[str, Any]:
         "runs": history.runs,
         "order": str(history.order),
         "alpha": ALPHA,
-        "unread": [{"run": str(one.directory), "why": one.why} for one in history.unread],
+        "unread": [{"run": str(one.what), "why": one.why} for one in history.unread],
         "series": [of_series(one) for one in history.series],
     }
 

@@ -10,9 +10,9 @@ from culvert.analysis.declared import compared_metrics
 from culvert.compare.outcome import only_rows
 from culvert.errors import UsageError
 from culvert.history.order import Order
-from culvert.history.places import places
+from culvert.history.places import LeftOut, places
 from culvert.history.series import Series, series_of
-from culvert.history.store import Unread, summaries
+from culvert.history.store import summaries
 from culvert.study.table import near
 
 
@@ -22,7 +22,7 @@ class History:
 
     series: tuple[Series, ...]
     runs: int
-    unread: tuple[Unread, ...]
+    unread: tuple[LeftOut, ...]
     order: Order
 
 

@@ -32,6 +32,14 @@ class Place:
         return self.root / self.name
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """A run or a bundle that cannot be read, or was changed, and why."""
+
+    what: Path
+    why: str
+
+
 def number_of(texts: Iterable[str]) -> int:
     """The same 60 bits for the same texts, on every machine."""
     return int(checksum(tuple(texts))[:15], 16)

@@ -24,7 +24,7 @@ from culvert.compare.side import with_defaults
 from culvert.errors import CulvertError, UsageError
 from culvert.files.folder import OpenFolder, run_folder
 from culvert.history.machine import facts_of, machine_of
-from culvert.history.places import Place, number_of
+from culvert.history.places import LeftOut, Place, number_of
 from culvert.journal.codec import json_text
 from culvert.journal.journal import Journal
 from culvert.report.run_info import RunInfo
@@ -65,20 +65,12 @@ millions of rows are grouped by it, not by six texts."""
 
 
 @dataclass(frozen=True)
-class Unread:
-    """A journal that cannot be read, and why."""
-
-    directory: Path
-    why: str
-
-
-@dataclass(frozen=True)
 class Summaries:
     """``runs`` as RUNS, a run named by its path; ``cells`` as CELLS."""
 
     runs: pl.DataFrame
     cells: pl.DataFrame
-    unread: tuple[Unread, ...]
+    unread: tuple[LeftOut, ...]
 
 
 @dataclass(frozen=True)
@@ -104,7 +96,7 @@ def summaries(found: Sequence[Place], metrics: Sequence[str]) -> Summaries:
     return Summaries(pl.concat(runs), pl.concat(cells), tuple(unread))
 
 
-def _of_root(root: Path, own: list[Place], metrics: Sequence[str]) -> tuple[Tables, list[Unread]]:
+def _of_root(root: Path, own: list[Place], metrics: Sequence[str]) -> tuple[Tables, list[LeftOut]]:
     wanted = {one.id: one for one in own}
     with ExitStack() as stack:
         folder = None
@@ -207,11 +199,11 @@ def _joined(tables: Sequence[Tables]) -> Tables:
     )
 
 
-def _summarised(new: Sequence[Place]) -> tuple[Tables, list[Unread]]:
+def _summarised(new: Sequence[Place]) -> tuple[Tables, list[LeftOut]]:
     tables, unread = [], []
     for place, result in zip(new, spread(_one, new, _FEW), strict=True):
         if isinstance(result, str):
-            unread.append(Unread(place.directory, result))
+            unread.append(LeftOut(place.directory, result))
         else:
             tables.append(result)
     return _joined(tables), unread

@@ -12,7 +12,6 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from culvert import tools
@@ -59,7 +58,7 @@ def append(records: Sequence[InstallRecord]) -> None:
             file.write("".join(f"{json.dumps(line)}\n" for line in lines).encode())
     except OSError as error:
         raise UsageError(
-            str(_path()),
+            str(tools.tools_directory() / FILE),
             f"the duration of the installation cannot be written: {error.strerror}",
             "free some space, or set CULVERT_TOOLS to a directory that can be written to",
         ) from error
@@ -101,7 +100,3 @@ def _lines() -> list[str]:
             text = read_plain(directory / FILE, MOST_BYTES).decode(errors="replace")
             lines += text.splitlines()
     return lines
-
-
-def _path() -> Path:
-    return tools.tools_directory() / FILE

@@ -14,9 +14,9 @@ import polars as pl
 from culvert.errors import UsageError
 from culvert.files.folder import run_folder
 from culvert.history.order import Order
-from culvert.history.places import Place
+from culvert.history.places import LeftOut, Place
 from culvert.history.series import series_of
-from culvert.site.contributed import Refused, runs_of
+from culvert.site.contributed import runs_of
 from culvert.site.entry import Entry, entry
 from culvert.site.pages import Site, pages
 from culvert.spread import spread
@@ -31,7 +31,7 @@ class Built:
 
     page: Path
     runs: int
-    refused: tuple[Refused, ...]
+    refused: tuple[LeftOut, ...]
 
 
 def build(given: Sequence[Path], out: Path) -> Built:
@@ -44,7 +44,7 @@ def build(given: Sequence[Path], out: Path) -> Built:
         numbered = list(enumerate(places, start=1))
         with _written(out):
             results = list(spread(partial(_entry, out=out), numbered, _FEW))
-    refused += [result for result in results if isinstance(result, Refused)]
+    refused += [result for result in results if isinstance(result, LeftOut)]
     # A run that is there twice, as a directory and as a bundle, counts once.
     apart = {
         (result.study, result.started_at, result.machine): result
@@ -76,6 +76,6 @@ def _written(out: Path) -> Iterator[None]:
         ) from error
 
 
-def _entry(numbered: tuple[int, Place], out: Path) -> Entry | Refused:
+def _entry(numbered: tuple[int, Place], out: Path) -> Entry | LeftOut:
     number, place = numbered
     return entry(place, number, out)

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from culvert.bundle import manifest
 from culvert.bundle.seal import Packing
 from culvert.bundle.verify import verify
 from culvert.errors import CulvertError, UsageError
-from culvert.history.places import Place, places
+from culvert.history.places import LeftOut, Place, places
 
 
-@dataclass(frozen=True)
-class Refused:
-    """What is left out, and why."""
-
-    what: Path
-    why: str
-
-
-def runs_of(given: Sequence[Path], unpacked: Path) -> tuple[list[Place], list[Refused]]:
+def runs_of(given: Sequence[Path], unpacked: Path) -> tuple[list[Place], list[LeftOut]]:
     """The runs at or below the paths. Bundles among them are verified, and unpacked into a
     directory. Raises UsageError if no run is left."""
     folders = [one for one in given if not one.is_file()]
-    refused: list[Refused] = []
+    refused: list[LeftOut] = []
     for number, bundle in enumerate(_bundles(given)):
         why = _problem(bundle, unpacked / f"{number:04}-{bundle.name.partition('.')[0]}")
-        refused += [Refused(bundle, why)] if why else []
+        refused += [LeftOut(bundle, why)] if why else []
     if any(unpacked.iterdir()):
         folders.append(unpacked)
     found = []
@@ -38,7 +29,7 @@ def runs_of(given: Sequence[Path], unpacked: Path) -> tuple[list[Place], list[Re
         listed = (place.directory / manifest.NAME).exists()
         why = _problem(place.directory) if listed and place.root != unpacked else ""
         if why:
-            refused.append(Refused(place.directory, why))
+            refused.append(LeftOut(place.directory, why))
         else:
             found.append(place)
     if not found:

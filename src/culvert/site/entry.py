@@ -14,7 +14,7 @@ from culvert.analysis.observations import family_of
 from culvert.errors import CulvertError
 from culvert.files.folder import run_folder
 from culvert.history.machine import machine_of
-from culvert.history.places import Place
+from culvert.history.places import LeftOut, Place
 from culvert.history.store import Tables, summarised
 from culvert.report.charts import figures, sections
 from culvert.report.html.page import SharedFiles, render
@@ -22,7 +22,6 @@ from culvert.report.labels import slug
 from culvert.report.model import read
 from culvert.report.sentences import question_scale, verdict
 from culvert.report.views.headline import HeadlineView, headline_views
-from culvert.site.contributed import Refused
 
 
 @dataclass(frozen=True)
@@ -92,12 +91,12 @@ class Entry:
     """For the series of all runs."""
 
 
-def entry(place: Place, number: int, out: Path) -> Entry | Refused:
+def entry(place: Place, number: int, out: Path) -> Entry | LeftOut:
     """Write the report of a run into the site, and return what other pages show of it."""
     try:
         data = read(place.directory)
     except CulvertError as error:
-        return Refused(place.directory, error.why)
+        return LeftOut(place.directory, error.why)
     run = data.run
     begun = run.started_at[:16].replace(":", "").replace("-", "")
     name = f"{slug(run.study)}-{slug(begun)}-{number:04}"

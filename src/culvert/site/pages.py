@@ -14,12 +14,12 @@ from culvert.analysis.observations import family_of
 from culvert.features.framework import framework
 from culvert.features.known import known
 from culvert.history.document import of_series
+from culvert.history.places import LeftOut
 from culvert.history.series import Series
 from culvert.history.words import METHOD
 from culvert.report.html.page import chart_data, drawing_script, template, templates
 from culvert.report.labels import slug
 from culvert.site.badge import badge
-from culvert.site.contributed import Refused
 from culvert.site.entry import Entry, Figure, Line
 from culvert.site.trends import trends
 
@@ -30,7 +30,7 @@ class Site:
 
     entries: tuple[Entry, ...]
     series: tuple[Series, ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[LeftOut, ...]
 
     @property
     def newest(self) -> list[Entry]:

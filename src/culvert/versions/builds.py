@@ -32,18 +32,6 @@ class BuildError(CulvertError):
 
 
 @dataclass(frozen=True)
-class Build:
-    """``commit`` is the full hash; ``programs`` the directory of its programs."""
-
-    commit: str
-    programs: Path
-
-    @property
-    def table(self) -> BuildTable:
-        return BuildTable(programs=str(self.programs), commit=self.commit)
-
-
-@dataclass(frozen=True)
 class Builder:
     """``command`` is run by a shell at the root of the tree; ``programs`` is the directory with the
     VPN's programs in it, relative to the root."""
@@ -52,7 +40,7 @@ class Builder:
     command: str
     programs: str = "."
 
-    def build(self, revision: str) -> Build:
+    def build(self, revision: str) -> BuildTable:
         """Build a commit, unless it is in the cache. Raises UsageError, or BuildError with the
         command's last lines."""
         commit = self.repository.commit(revision)
@@ -73,7 +61,7 @@ class Builder:
                 f"commit {commit[:SHORT]} has no such directory once it is built",
                 "give the directory of the programs, relative to the root of the source",
             )
-        return Build(commit, programs)
+        return BuildTable(programs=str(programs), commit=commit)
 
     def _run(self, commit: str, tree: Path, log: Path) -> None:
         with log.open("wb") as sink:

@@ -19,7 +19,6 @@ class Claim:
     """``change`` is the logarithm of the claimed ratio to the good commit: the smallest change that
     matters."""
 
-    text: str
     measurement: str
     metric: str
     change: float
@@ -40,7 +39,7 @@ class Claim:
         share = float(percent) / 100 * (1 if way == "rises" else -1)
         if share <= -1 or share == 0:
             raise _wrong(text, f"nothing {way} by {percent} %", 'write "falls by 5 %"')
-        return cls(text, kind, _metric(text, known[kind], word), math.log1p(share))
+        return cls(kind, _metric(text, known[kind], word), math.log1p(share))
 
 
 def _metric(text: str, measurement: type, word: str) -> str:

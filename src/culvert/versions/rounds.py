@@ -76,8 +76,8 @@ class Rounds(Bench):
     def difference(self, commit: str) -> float:
         number = 1 + max((number for number, _ in self._rounds()), default=0)
         builds = {
-            GOOD: self.builder.build(self.good).table,
-            TESTED: self.builder.build(commit).table,
+            GOOD: self.builder.build(self.good),
+            TESTED: self.builder.build(commit),
         }
         place = self.directory / f"{number:03}-{commit[:SHORT]}"
         file = composed.write(self._text(builds, number), place)

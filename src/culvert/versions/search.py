@@ -72,11 +72,11 @@ class Search:
     say: Callable[[str], None]
 
     def __post_init__(self) -> None:
-        self._number = {commit: place for place, commit in enumerate(self.commits, 1)}
+        places = {commit: place for place, commit in enumerate(self.commits, 1)}
         self._seen = [
-            Difference(self._number[commit], value)
+            Difference(places[commit], value)
             for commit, value in self.bench.earlier()
-            if commit in self._number
+            if commit in places
         ]
         self._skipped: set[int] = set()
         self._failures: Counter[int] = Counter()

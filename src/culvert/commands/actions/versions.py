@@ -55,7 +55,7 @@ def run_versions(request: VersionsRequest, form: Form) -> bool:
     commits = {name: request.builder.repository.commit(one) for name, one in revisions.items()}
     builds = {}
     for name, commit in commits.items():
-        builds[name] = request.builder.build(commit).table
+        builds[name] = request.builder.build(commit)
         err.print(f"{name}: {revisions[name]}, built at {commit[:SHORT]}", markup=False)
     both = [vpn for vpn in study.vpns if study.build_of(vpn)]
     for vpn in both:

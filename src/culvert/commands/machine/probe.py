@@ -14,4 +14,4 @@ def probe(ctx: typer.Context) -> None:
     """Run the probe by hand (docs/probe-protocol.md)."""
     from culvert.become import become
 
-    become("culvert-probe", ctx.args)
+    become(["culvert-probe", *(ctx.args or ["--help"])], "run `make setup`")

@@ -22,10 +22,11 @@ def shell(
     """
     import os
 
-    from culvert.become import become_any
+    from culvert.become import become
     from culvert.machine import rootless
     from culvert.privilege import is_root
 
     if not is_root():
         rootless.enter(own_network=True)
-    become_any(argv or [os.environ.get("SHELL", "/bin/sh")])
+    words = argv or [os.environ.get("SHELL", "/bin/sh")]
+    become(words, f"install {words[0]}")

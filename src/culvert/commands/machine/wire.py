@@ -14,4 +14,4 @@ def wire(ctx: typer.Context) -> None:
     """Run an emulated link by hand (docs/conditions.md)."""
     from culvert.become import become
 
-    become("culvert-wire", ctx.args)
+    become(["culvert-wire", *(ctx.args or ["--help"])], "run `make setup`")

@@ -53,6 +53,6 @@ def history(
     else:
         out.print(render(found))
     for one in found.unread:
-        err.print(f"left out: {one.directory}: {one.why}", markup=False, style="yellow")
+        err.print(f"left out: {one.what}: {one.why}", markup=False, style="yellow")
     if found.unread:
         raise typer.Exit(1)
