@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from culvert.analysis.declared import main_metrics
@@ -68,10 +69,10 @@ def _compared(
     for instrument in sorted(frames, key=lambda name: (name != PROBE, name)):
         frame = frames[instrument].sort("trial")
         values = frame["value"].to_list()
-        median = float(frame["value"].median())  # type: ignore[arg-type]
+        median = float(np.median(values))
         ratio = interval = None
         if own is not None and instrument != PROBE:
-            base = float(pl.Series(own).median())  # type: ignore[arg-type]
+            base = float(np.median(own))
             ratio = median / base if base else None
             interval = ratio_of_medians(values, own, seed=seed)
         yield InstrumentBeside(

@@ -84,12 +84,13 @@ def _against_the_baseline(data: Data) -> Iterator[str]:
 
 def _pooled(data: Data) -> Iterator[str]:
     """Requests from few runs, tested as if they were independent."""
-    found = data.pooled.filter(pl.col("measurement") == API, pl.col("pooled_p").is_not_null())
-    for row in found.iter_rows(named=True):
-        base = data.pooled.filter(
-            pl.col("vpn") == BASELINE,
-            *(pl.col(name) == row[name] for name in ("condition", "measurement", "metric")),
-        ).row(0, named=True)
+    found = data.pooled.filter(pl.col("effective_n").is_not_null(), measurement=API)
+    keys = ("condition", "parameters", "metric", "unit")
+    baselines = found.filter(vpn=BASELINE).rows_by_key(keys, named=True, unique=True)
+    for row in found.filter(pl.col("pooled_p").is_not_null()).iter_rows(named=True):
+        base = baselines.get(tuple(row[key] for key in keys))
+        if base is None:
+            continue
         requests, effective_n = (
             f"{row[name] + base[name]:,.0f}".replace(",", " ")
             for name in ("pooled_n", "effective_n")
