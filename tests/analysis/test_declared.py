@@ -102,7 +102,8 @@ def test_without_the_measurement_names_that_others_declare_keep_their_direction(
     assert declared.measurement_title("tcp_service") == "tcp service"
     assert declared.better_of("goodput_bps", "tcp_service") is Better.MORE
     assert declared.better_of("keepalives", "silence") is Better.NEITHER
-    assert declared.title_of("keepalives", "silence") == ""
+    assert declared.title_of("keepalives", "silence") == "keepalives"
+    assert declared.title_of("rtt_idle_p50_us", "silence") == "rtt idle p50"
 
 
 def test_a_column_needs_a_better_side() -> None:

@@ -75,7 +75,7 @@ def cpu_split(observed: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def busiest_threads(rows: pl.DataFrame, *, most: int = 5) -> pl.DataFrame:
+def busiest_threads(rows: pl.DataFrame, *, most: int) -> pl.DataFrame:
     """The threads that used the CPU most, per cell: CELL, node, process, thread, cpu_s, n.
 
     ``cpu_s`` is the median over the trials, in CPU seconds per trial; threads of one name in one
@@ -101,7 +101,7 @@ def busiest_threads(rows: pl.DataFrame, *, most: int = 5) -> pl.DataFrame:
     )
 
 
-def most_switches(rows: pl.DataFrame, *, most: int = 5) -> pl.DataFrame:
+def most_switches(rows: pl.DataFrame, *, most: int) -> pl.DataFrame:
     """The processes with the most context switches, per cell: CELL, node, process, switches, n.
 
     ``switches`` is the median over the trials that recorded it, per trial.

@@ -23,19 +23,21 @@ def measurements() -> Mapping[str, MeasurementType]:
     return usable_measurements()
 
 
-def spec_of(metric: str, measurement: str = "") -> MetricSpec | None:
-    """The declaration of a metric: by its own measurement, as a metric of every trial or of an
-    import, else by any other measurement."""
-    own = _declared().get(measurement, {})
-    return own.get(metric) or _by_name().get(metric)
+_UNITS = frozenset({"us", "ms", "s", "ns", "bps", "pps", "bytes", "percent", "ratio"})
 
 
 def title_of(metric: str, measurement: str) -> str:
-    """The title that its own measurement, every trial or an import declares; empty without one."""
+    """The title that its own measurement, every trial or an import declares; without one,
+    ``rtt_idle_p50_us`` as ``rtt idle p50``: the unit is next to the number."""
     own = _declared().get(measurement, {}).get(metric)
     shared = (spec for spec in (*EVERY_TRIAL, *IMPORTED) if spec.name == metric)
     spec = own or next(shared, None)
-    return spec.title if spec else ""
+    if spec and spec.title:
+        return spec.title
+    words = metric.removesuffix("_per_s").split("_")
+    if len(words) > 1 and words[-1] in _UNITS:
+        words.pop()
+    return " ".join(words)
 
 
 def measurement_title(kind: str) -> str:
@@ -71,8 +73,9 @@ def _labels_by_name() -> Mapping[str, Label]:
 
 
 def better_of(metric: str, measurement: str = "") -> Better:
-    """The better direction of a metric."""
-    spec = spec_of(metric, measurement)
+    """The better direction of a metric: by its own measurement, as a metric of every trial or of an
+    import, else by any other measurement."""
+    spec = _declared().get(measurement, {}).get(metric) or _by_name().get(metric)
     return spec.better if spec else Better.NEITHER
 
 

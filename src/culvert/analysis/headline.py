@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -289,15 +290,12 @@ def _estimates(frame: pl.DataFrame) -> dict[str, Estimate]:
     return {str(row["vpn"]): _estimate(row) for row in frame.iter_rows(named=True)}
 
 
-def _estimate(row: Mapping[str, object]) -> Estimate:
-    value, low, high, n = row["median"], row["low"], row["high"], row["n"]
-    assert isinstance(value, float)
-    assert isinstance(n, int)
+def _estimate(row: Mapping[str, Any]) -> Estimate:
     return Estimate(
-        value,
-        low if isinstance(low, float) else None,
-        high if isinstance(high, float) else None,
-        n,
-        str(row["note"]),
-        bool(row.get("distinguishable", False)),
+        row["median"],
+        row["low"],
+        row["high"],
+        row["n"],
+        row["note"],
+        row.get("distinguishable", False),
     )

@@ -36,7 +36,7 @@ def history(
 ) -> History:
     """The series of all runs at or below the directories. ``metrics``: names or patterns; empty for
     the main metrics. Raises UsageError."""
-    found = summaries(places(directories), metrics or compared_metrics())
+    found, unread = summaries(places(directories), metrics or compared_metrics())
     runs = found.runs
     if metrics and found.cells.is_empty():
         raise UsageError(
@@ -56,4 +56,4 @@ def history(
             "it matches no VPN, condition or measurement",
             "see 'culvert history' without it",
         )
-    return History(tuple(series_of(runs, cells, order)), len(runs), found.unread, order)
+    return History(tuple(series_of(runs, cells, order)), len(runs), tuple(unread), order)

@@ -76,7 +76,7 @@ class Series:
 def series_of(runs: pl.DataFrame, cells: pl.DataFrame, order: Order) -> list[Series]:
     """All series of the summaries: by study, machine, cell, metric; VPNs beside the baseline.
 
-    ``runs`` and ``cells`` as ``Summaries`` has them.
+    ``runs`` and ``cells`` as ``Tables`` has them.
     """
     found: list[Series] = []
     for _, own in runs.sort("started_at", "run").group_by("study", "machine", maintain_order=True):

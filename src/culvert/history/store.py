@@ -65,35 +65,27 @@ millions of rows are grouped by it, not by six texts."""
 
 
 @dataclass(frozen=True)
-class Summaries:
-    """``runs`` as RUNS, a run named by its path; ``cells`` as CELLS."""
-
-    runs: pl.DataFrame
-    cells: pl.DataFrame
-    unread: tuple[LeftOut, ...]
-
-
-@dataclass(frozen=True)
 class Tables:
-    """``runs`` as RUNS, ``cells`` as CELLS; a run is named as in its store."""
+    """``runs`` as RUNS, ``cells`` as CELLS."""
 
     runs: pl.DataFrame
     cells: pl.DataFrame
 
 
-def summaries(found: Sequence[Place], metrics: Sequence[str]) -> Summaries:
-    """Of the runs; ``cells`` has only these metrics (names or patterns)."""
+def summaries(found: Sequence[Place], metrics: Sequence[str]) -> tuple[Tables, list[LeftOut]]:
+    """Of the runs, each named by its path, not as in its store; ``cells`` has only these metrics
+    (names or patterns)."""
     by_root: dict[Path, list[Place]] = {}
     for place in found:
         by_root.setdefault(place.root, []).append(place)
-    runs, cells, unread = [], [], []
+    parts: list[Tables] = []
+    unread: list[LeftOut] = []
     for root, own in by_root.items():
         tables, troubles = _of_root(root, own, metrics)
         unread += troubles
         path = pl.concat_str(pl.lit(f"{root}/" if str(root) != "." else ""), "run").alias("run")
-        runs.append(tables.runs.with_columns(path))
-        cells.append(tables.cells)
-    return Summaries(pl.concat(runs), pl.concat(cells), tuple(unread))
+        parts.append(Tables(tables.runs.with_columns(path), tables.cells))
+    return _joined(parts), unread
 
 
 def _of_root(root: Path, own: list[Place], metrics: Sequence[str]) -> tuple[Tables, list[LeftOut]]:

@@ -51,10 +51,10 @@ def _figure(cell: Cell, metrics: list[str]) -> Figure:
         summary = cell.summary(metric)
         scale = scale_for(summary["unit"][0], summary["median"].to_list())
         trials = cell.observed(metric)
-        words = metric_title(kind, metric)
+        words = title_of(metric, kind)
         panels.append(bars_with_trials(data, summary, trials, scale, words, scale.name))
-    drawn = ", ".join(metric_title(kind, metric) for metric in leading)
-    rows = tuple((metric_title(kind, metric), *_row(cell, metric)) for metric in metrics)
+    drawn = ", ".join(title_of(metric, kind) for metric in leading)
+    rows = tuple((title_of(metric, kind), *_row(cell, metric)) for metric in metrics)
     return Figure(
         name=slug(f"{kind} {cell.condition} {cell.name}"),
         title=cell.name,
@@ -76,17 +76,3 @@ def _row(cell: Cell, metric: str) -> list[str]:
         for row in found.iter_rows(named=True)
     }
     return [texts.get(vpn, NOTHING) for vpn in cell.data.vpns]
-
-
-def metric_title(measurement: str, metric: str) -> str:
-    """The declared title; without one, ``rtt_idle_p50_us`` as ``rtt idle p50``: the unit is
-    next to the number."""
-    if title := title_of(metric, measurement):
-        return title
-    words = metric.removesuffix("_per_s").split("_")
-    if len(words) > 1 and words[-1] in _UNITS:
-        words.pop()
-    return " ".join(words)
-
-
-_UNITS = frozenset({"us", "ms", "s", "ns", "bps", "pps", "bytes", "percent", "ratio"})

@@ -57,7 +57,7 @@ def _rows(
     shown = (
         vpn,
         data.labels.cell(condition, measurement, parameters),
-        title_of(metric, measurement) or metric,
+        title_of(metric, measurement),
     )
     known = {path: json.dumps({PATH: path}, separators=(",", ":")) for path in named}
     for labels in values["labels"].unique().to_list():

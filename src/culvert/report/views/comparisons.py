@@ -36,7 +36,7 @@ def _comparison(data: Data, row: Mapping[str, Any]) -> tuple[str, ...]:
         ratio = str(times(row["ratio"], row["ratio_low"], row["ratio_high"]))
     return (
         data.labels.cell(row["condition"], row["measurement"], row["parameters"]),
-        _metric(row),
+        title_of(row["metric"], row["measurement"]),
         row["a"],
         row["b"],
         ratio or "\u2013",
@@ -47,10 +47,6 @@ def _comparison(data: Data, row: Mapping[str, Any]) -> tuple[str, ...]:
         f"{row['cliffs_delta']:+.2f} {row['size']}".replace("-", "\u2212"),
         p_text(row["p_holm"]) if row["p_possible"] else f"none can pass, {_trials(row)}",
     )
-
-
-def _metric(row: Mapping[str, Any]) -> str:
-    return title_of(row["metric"], row["measurement"]) or str(row["metric"])
 
 
 def decision(row: Mapping[str, Any]) -> str:
@@ -91,7 +87,7 @@ def _pooled(data: Data, row: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         row["vpn"],
         data.labels.cell(row["condition"], row["measurement"], row["parameters"]),
-        _metric(row),
+        title_of(row["metric"], row["measurement"]),
         str(row["trials"]),
         scale.text(row["mean"], row["low"], row["high"]),
         scale.ends(row["mean"], row["low"], row["high"]),

@@ -146,7 +146,7 @@ def _sentence(row: Mapping[str, Any], labels: Labels) -> str:
         parts.append(f"it drifts {'upwards' if row['tau'] > 0 else 'downwards'}")
     if row["jumps"]:
         parts.append(f"it jumps at trial {_numbers(row['jumps'].split())}")
-    metric = title_of(row["metric"], row["measurement"]) or row["metric"]
+    metric = title_of(row["metric"], row["measurement"])
     return f"{row['vpn']}, {cell}, {metric}: {'; '.join(parts)}"
 
 

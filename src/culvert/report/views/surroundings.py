@@ -86,7 +86,7 @@ def _row(
     return (
         every["vpn"],
         data.labels.cell(every["condition"], every["measurement"], every["parameters"]),
-        title_of(every["metric"], every["measurement"]) or every["metric"],
+        title_of(every["metric"], every["measurement"]),
         _figure(every, scale),
         NO_FIGURE if without is None else _figure(without, scale),
         f"{len(by)} of {every['n']}",

@@ -12,7 +12,7 @@ from culvert.report.numbers import grouped
 
 def switches_table(data: Data) -> FigureTable:
     """One row per cell; medians over its trials."""
-    listed = most_switches(data.rows)
+    listed = most_switches(data.rows, most=5)
     columns = ("VPN", "Cell", "switches in total", "processes with the most")
     if listed.is_empty():
         return FigureTable(columns, "llrl", ())
