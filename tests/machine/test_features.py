@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from pyroute2 import IPRoute
 
+from culvert import tools
 from culvert.errors import UsageError
-from culvert.machine import cgroup, features
+from culvert.machine import cgroup, features, rootless
 from culvert.machine.check import (
     Feature,
     FeatureGroup,
@@ -255,3 +256,19 @@ def test_without_privileges_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answers["capabilities"].startswith("missing|in a container")
     for name in ("network-namespaces", "veth", "tun", "wireguard", "esp", "netem", "capture"):
         assert answers[name] == f"unknown|{with_sudo('doctor')}"
+
+
+def test_a_program_that_does_not_end_is_no_finding_of_the_kernel(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def late(argv: list[str], **_: object) -> None:
+        raise subprocess.TimeoutExpired(argv, 1)
+
+    monkeypatch.setattr(subprocess, "run", late)
+    monkeypatch.setattr(tools, "find", lambda _: Path("/bin/true"))
+    finding = find(commands.trial("wireguard"), scratch=False)
+    assert finding.status is FeatureStatus.UNKNOWN
+    assert "no answer within the deadline" in finding.detail
+    refusal = rootless.refusal()
+    assert refusal is not None
+    assert os.strerror(errno.ETIME) in refusal.why

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -127,7 +128,7 @@ def find(trial: Callable[[], FeatureFinding], *, scratch: bool) -> FeatureFindin
         return unknown(f"cannot be tried: no new namespace ({error.strerror})", AS_ROOT)
     except NetlinkError as error:
         return refused(error.code, str(error.args[1]) if len(error.args) > 1 else None)
-    except TimeoutError:
+    except (TimeoutError, subprocess.TimeoutExpired):
         return unknown("was tried, but there was no answer within the deadline")
     except OSError as error:
         return refused(error.errno or 0, error.strerror)

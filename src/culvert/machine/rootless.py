@@ -116,6 +116,8 @@ def _refusal(*options: str, **as_user: Any) -> Refusal | None:
                 cwd="/",
                 **as_user,
             )
+        except subprocess.TimeoutExpired:
+            return Refusal(Step.PROGRAM, errno.ETIME, Obstacle.OTHER, probe)
         finally:
             os.close(writer)
             os.close(program)

@@ -16,6 +16,7 @@ from culvert import tools
 from culvert.errors import LabError, NotPossible, UsageError
 from culvert.labs.link import veth
 from culvert.labs.namespace.interfaces import index_of
+from culvert.labs.process import not_ended
 from culvert.machine import features
 from culvert.topology.link.impairment import Bursts, OneWay
 from culvert.topology.link.jitter import JitterShape
@@ -70,7 +71,10 @@ def _impair_by_tc(end: veth.CableEnd, one_way: OneWay, chosen: dict[str, Any]) -
             argv, capture_output=True, text=True, timeout=TC_DEADLINE_S, check=False
         )
 
-    done = end.namespace.call(add)
+    try:
+        done = end.namespace.call(add)
+    except subprocess.TimeoutExpired:
+        raise not_ended(f"netem on {end.device}", TC_DEADLINE_S) from None
     if done.returncode:
         why = done.stderr.strip() or f"tc ended with {done.returncode}"
         raise LabError(f"netem on {end.device}", why, USE_THE_WIRE)
