@@ -33,6 +33,12 @@ def test_lines_of_a_role_are_counted_without_comments(tmp_path: Path) -> None:
     assert playbook_lines("none", [tmp_path]) == 0
 
 
+def test_a_vpn_without_a_role_has_nothing_to_install(say: Cli, tmp_path: Path) -> None:
+    (tmp_path / "hosts.ini").write_text("[all]\na\nb\n")
+    told = say("hosts", "install", "none", "--inventory", tmp_path / "hosts.ini")
+    assert (told.code, told.out.strip()) == (0, "nothing to install for none")
+
+
 @pytest.mark.lab
 @pytest.mark.vpn
 def test_what_is_installed_is_not_changed(say: Cli, demo: DemoHosts) -> None:

@@ -73,6 +73,8 @@ def hosts_install(
             out.print(text + effort, markup=False)
             for failure in result.failures:
                 out.print(f"  {failure}", markup=False, style="yellow")
+        if not results:
+            out.print(f"nothing to install for {', '.join(names)}", markup=False)
     if not all(result.ok for result in results):
         raise typer.Exit(1)
 
