@@ -197,7 +197,10 @@ def _questions(condition: str, summary: pl.DataFrame) -> list[Question]:
         counted = found.group_by("parameters").agg(pl.col("n").sum()).sort("parameters")
         trials = {str(parameters): int(n) for parameters, n in counted.iter_rows()}
         if column.common:
-            trials = {text: n for text, n in trials.items() if not _open(text, column.common)}
+            named = column.common
+            trials = {
+                text: n for text, n in trials.items() if Parameters(text).get(named) is not None
+            }
         if not trials:
             continue
         parameters = max(trials, key=lambda text: trials[text])
@@ -223,11 +226,6 @@ def _largest(found: pl.DataFrame, trials: Mapping[str, int], name: str) -> str:
     most = max(vpns[text] for text in trials)
     common = [text for text in trials if vpns[text] == most]
     return max(common, key=lambda text: (Parameters(text).get(name) or 0, trials[text]))
-
-
-def _open(parameters: str, name: str) -> bool:
-    """Whether the parameter has no value, or is not stated."""
-    return Parameters(parameters).get(name) is None
 
 
 def _size(parameters: str, name: str) -> float:

@@ -45,7 +45,9 @@ def repeats(rows: pl.DataFrame) -> pl.DataFrame:
     Columns: CELL, METRIC, block, trial, value.
     """
     wanted = [*CELL, *METRIC, "block", "trial"]
-    counted = _with_schema(rows).filter(
+    # An empty or all-null frame loses the journal's types.
+    journals = (pl.col(name).cast(kind) for name, kind in ROWS_SCHEMA.items())
+    counted = rows.select(journals).filter(
         pl.col("status") == "ok",
         pl.col("metric").is_not_null(),
         pl.col("value").is_finite().fill_null(value=False),
@@ -92,11 +94,6 @@ def pick(
         labels="{}",
         **{name: value for name, value in wanted.items() if value is not None},
     )
-
-
-def _with_schema(rows: pl.DataFrame) -> pl.DataFrame:
-    """The journal's columns in the journal's types: an empty or all-null frame loses them."""
-    return rows.select(pl.col(name).cast(kind) for name, kind in ROWS_SCHEMA.items())
 
 
 def _without_repeats(labels: str | None) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from culvert.analysis.compare.comparison import Comparison
 from culvert.analysis.compare.verdict import Change
 from culvert.analysis.line import line_of
-from culvert.compare.side import Runs, Side
+from culvert.compare.side import Runs
 from culvert.errors import some
 from culvert.report.leaves import at
+from culvert.report.run_info import RunInfo
 
 _FACTS = (
     ("processor", ("cpu", "model")),
@@ -59,23 +59,17 @@ def warnings(a: Runs, b: Runs, found: Sequence[Comparison], *, in_run: bool) -> 
 def _differences(a: Runs, b: Runs) -> Iterator[str]:
     labels = {at(side.run.environment, "not_comparable") for side in (*a, *b)}
     yield from sorted(filter(None, labels))
-    facts: list[tuple[str, Callable[[Side], str]]] = [
-        (name, partial(_fact, path=path)) for name, path in _FACTS
-    ]
-    facts += [
-        ("Culvert", lambda side: side.run.culvert_version),
-        ("study", lambda side: side.run.study),
-        ("lab", lambda side: side.run.lab),
-    ]
-    for name, fact in facts:
-        before, now = (sorted({fact(side) for side in runs}) for runs in (a, b))
+    facts = [[_facts(side.run) for side in runs] for runs in (a, b)]
+    for name in facts[0][0]:
+        before, now = (sorted({run[name] for run in runs}) for runs in facts)
         if before != now or len(before) > 1:
             was, is_ = (" and ".join(one or "not known" for one in side) for side in (before, now))
             yield f"the {name} differs: {was}, then {is_}"
 
 
-def _fact(side: Side, path: tuple[str, ...]) -> str:
-    return at(side.run.environment, *path)
+def _facts(run: RunInfo) -> dict[str, str]:
+    found = {name: at(run.environment, *path) for name, path in _FACTS}
+    return found | {"Culvert": run.culvert_version, "study": run.study, "lab": run.lab}
 
 
 def _control(found: Sequence[Comparison]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -72,7 +72,8 @@ def add_records(new: Iterable[Record]) -> Path:
     try:
         with any_folder(path.parent, make=True) as folder, folder.locked(_LOCK):
             kept = [one for one in read_records() if (one.vpn, one.test) not in replaced]
-            folder.write(path.name, _text([*kept, *fresh]))
+            text = json.dumps([asdict(one) for one in (*kept, *fresh)], indent=1)
+            folder.write(path.name, f"{text}\n".encode())
     except OSError as error:
         raise UsageError(
             str(path),
@@ -80,7 +81,3 @@ def add_records(new: Iterable[Record]) -> Path:
             "set CULVERT_STATE to a directory that can be written",
         ) from error
     return path
-
-
-def _text(records: Sequence[Record]) -> bytes:
-    return (json.dumps([asdict(one) for one in records], indent=1) + "\n").encode("utf-8")

@@ -69,13 +69,9 @@ def details(row: Row) -> Table:
             str(criterion),
             _short(row, criterion),
             Text(row.published(criterion) or "", "dim"),
-            Text(_because(cell)),
+            Text("; ".join(filter(None, (cell.source, cell.note)))),
         )
     return table
-
-
-def _because(cell: Cell) -> str:
-    return "; ".join(filter(None, (cell.source, cell.note)))
 
 
 def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:

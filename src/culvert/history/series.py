@@ -85,7 +85,7 @@ def series_of(runs: pl.DataFrame, cells: pl.DataFrame, order: Order) -> list[Ser
         alpha = ALPHA / max(1, long)
         places = {key: change_points(one.values, alpha) for key, one in ordered.items()}
         for key, one in ordered.items():
-            beside = _of_baseline(key)
+            beside = (*key[:2], BASELINE, *key[3:])
             moved = (
                 _moments(ordered[beside], places[beside])
                 if beside in ordered and beside != key
@@ -127,10 +127,6 @@ def _ordered(runs: pl.DataFrame, cells: pl.DataFrame, order: Order) -> dict[_Key
         shown = part.with_columns(runs["run"][at], runs["started_at"][at]).select(POINTS)
         found[key] = _Ordered(shown, part["median"].to_numpy(), facts[at], texts)
     return found
-
-
-def _of_baseline(key: _Key) -> _Key:
-    return (*key[:2], BASELINE, *key[3:])
 
 
 def _moments(series: _Ordered, places: Sequence[int]) -> set[str]:

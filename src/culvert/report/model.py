@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -183,7 +183,8 @@ def gather(
     columns = Columns(observed, run.design, run.line)
     summary = summarise_observed(observed, looks=columns.design.looks)
     found = medians(rows, vpns, summary)
-    found.sort(key=lambda one: _place([*run.conditions], one.condition))
+    places = {name: place for place, name in enumerate(run.conditions)}
+    found.sort(key=lambda one: places.get(one.condition, len(places)))
     ordered = list(found[0].vpns) if found else vpns
     return Data(
         run=run,
@@ -204,10 +205,6 @@ def gather(
         shapes=shapes(ordered),
         foreign=foreign_tables(trials, rows) if run.imported else {},
     )
-
-
-def _place(names: Sequence[str], name: str) -> int:
-    return names.index(name) if name in names else len(names)
 
 
 def printable(frame: pl.DataFrame) -> pl.DataFrame:

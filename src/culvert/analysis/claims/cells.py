@@ -57,7 +57,7 @@ class Cells:
             if side.where.condition in (None, condition)
             for one in requested
             if one.kind == measurement
-            and _has(one.parameters, side.where)
+            and all(Parameters(one.parameters).has(*given) for given in side.where.parameters)
             and not self._study.excludes(side.vpn, condition, one)
         ]
 
@@ -194,10 +194,6 @@ def _outcomes(rows: pl.DataFrame) -> tuple[set[Cell], dict[Cell, str]]:
 def _processors(study: Study, condition: str) -> str:
     keys = set(PROCESSOR_KEYS)
     return study.condition(condition).model_dump_json(include=keys)
-
-
-def _has(parameters: str, where: Where) -> bool:
-    return all(Parameters(parameters).has(key, value) for key, value in where.parameters)
 
 
 def matching(

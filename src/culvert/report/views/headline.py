@@ -129,13 +129,14 @@ def _headline(data: Data, headline: Headline, versions: Mapping[str, str]) -> He
             title=question.column.superlative,
             vpn=winner.vpn,
             colour=data.colours[winner.vpn],
-            value=_value(winner.absolute, scales[question.key]),
+            value=scales[question.key].text(best.value, best.low, best.high),
             standing=standing(winner),
             certain=winner.certain,
         )
         for question in headline.questions
         if question.column.superlative
         and (winner := headline.winners.get(question.key)) is not None
+        and (best := winner.absolute)
     )
     # A VPN with trials that count, but none of these measurements, has no verdict here.
     verdicts = tuple(
@@ -158,10 +159,6 @@ def _impossible(data: Data, vpn: str) -> bool:
     """Whether none of its trials was tried: its row would be empty."""
     counts = data.counts_by_vpn.get(vpn, StatusCounts())
     return 0 < counts.unsupported == counts.total
-
-
-def _value(estimate: Estimate, scale: Scale) -> str:
-    return scale.text(estimate.value, estimate.low, estimate.high)
 
 
 def _column_note(data: Data, question: Question) -> str:
