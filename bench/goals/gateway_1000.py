@@ -14,6 +14,7 @@ from bench.goal import Samples
 from culvert.errors import VpnError
 from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
+from culvert.labs.room import Machine
 from culvert.measurements.gateway.load import GatewayLoad, GatewayLoadParameters
 from culvert.results import Status
 from culvert.run.trials.execution import Execution
@@ -33,8 +34,7 @@ LOAD = GatewayLoadParameters.model_validate({"clients": 1000, "duration": "5s"})
 
 class Gateway1000(MedianBelow):
     """Probes, canaries, ceiling, proofs and accounting of every client; from the first probe of a
-    trial to the end of the last one, less the time of the load. Needs fs.inotify.max_user_instances
-    of more than 1,001."""
+    trial to the end of the last one, less the time of the load."""
 
     name: ClassVar[str] = "gateway-1000"
     what: ClassVar[str] = f"a trial of {LOAD.clients} clients, beside its load"
@@ -73,9 +73,10 @@ class _Timed(Tunnels):
 
 
 def _trial(stage: Tunnels) -> None:
-    """Raises VpnError unless it counts."""
+    """Raises VpnError unless it counts, NotPossible where this machine has no room for it."""
     spec = LabSpec(topology=star(LOAD.clients))
     vpn = registry.create(registry.parse(VPN))
+    Machine.here().require(vpn, spec.topology)
     finding = Execution(vpn, spec, GatewayLoad(), LOAD, stage).execute()
     if finding.status is not Status.OK:
         raise VpnError(VPN, f"no trial of it counts: {finding.reason}", finding.remedy)

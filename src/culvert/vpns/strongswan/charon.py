@@ -48,6 +48,7 @@ class Programs:
 DISTRIBUTIONS = Programs("charon-systemd", "swanctl")
 NEWER = Programs("charon-systemd-newer", "swanctl-newer")
 """Those with ML-KEM, installed beside the distribution's (see ``fetch``)."""
+_ESTABLISHED = "established with SPIs"
 _ROUTING_RULE = 220
 """Number of charon's routing table, and priority of its rule."""
 
@@ -102,6 +103,10 @@ class Charon:
     def wait(self, fact: Callable[[], bool], what: str) -> None:
         """Wait until a fact is true; ``what`` describes it as an action of charon."""
         self.vpn.await_fact(fact, self.process, f"charon on node {self.node.name} {what}")
+
+    def children(self) -> int:
+        """Child SAs that it has established so far, by its log."""
+        return self.process.log_text().count(_ESTABLISHED)
 
     def command(self, words: Sequence[str], what: str) -> Completed:
         """Run swanctl; ``what`` is its purpose. Raises VpnError if charon refuses or does not

@@ -133,9 +133,11 @@ class StrongSwan(TunnelVpn):
         super().leave(node)
 
     def rekey(self, path: Path) -> None:
-        """Negotiate a new child SA, which replaces the old one."""
-        words = ["--rekey", "--child", CONNECTION]
-        self._charon(self.source_of(path)).command(words, "renew its keys")
+        """Negotiate a new child SA, which replaces the old one. swanctl does not wait for it."""
+        charon = self._charon(self.source_of(path))
+        before = charon.children()
+        charon.command(["--rekey", "--child", CONNECTION], "renew its keys")
+        charon.wait(lambda: charon.children() > before, "had a child SA with new keys")
 
     def stop(self, lab: Lab) -> None:
         """Stop all charons; their devices, associations, policies and routes are removed with
