@@ -52,8 +52,8 @@ def test_stops_of_each_length_at_each_moment(
     [
         pytest.param(do.trace, ["was under a tracer"], id="ptrace"),
         pytest.param(do.pin, ["other processors (0 instead of 0,1"], id="taskset"),
-        pytest.param(do.idle, ["SCHED_IDLE instead of nice 0"], id="chrt"),
-        pytest.param(do.renice, ["nice 19 instead of nice 0"], id="renice"),
+        pytest.param(do.idle, ["SCHED_IDLE instead of nice"], id="chrt"),
+        pytest.param(do.renice, ["nice 19 instead of nice"], id="renice"),
         pytest.param(do.starve, ["/strangers-", "another control group", "quota"], id="quota"),
         pytest.param(do.starve_threads, ["(/strangers-", "a thread of it"], id="threads' quota"),
         pytest.param(do.one_core, ["another control group (/strangers-"], id="cpuset"),
