@@ -45,7 +45,8 @@ def test_the_study_is_valid(text: str) -> None:
     missing = [part for key, part in REST.items() if key not in tomllib.loads(text)]
     keys = [part for part in missing if not part.startswith("[")]
     tables = [part for part in missing if part.startswith("[")]
-    Study.parse("\n".join([*keys, text, *tables]), installed_catalogue())
+    study = Study.parse("\n".join([*keys, text, *tables]), installed_catalogue())
+    assert study.vpns
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -11,7 +11,7 @@ from culvert.topology.graph import Path
 from culvert.trial.outcome import Outcome
 
 PATHS = [Path("a", name) for name in "bcdef"]
-VALUES = st.lists(st.floats(0, 1e9), min_size=2, max_size=5)
+VALUES = st.lists(st.just(0.0) | st.floats(1e-9, 1e9), min_size=2, max_size=5)
 
 
 def outcome(value: float) -> Outcome:
