@@ -24,6 +24,7 @@ from culvert.probe.results import Accounted
 from culvert.proof.capture import judge_silence
 from culvert.results import Metric
 from culvert.trial.accounting import EVERYBODY
+from culvert.trial.accounts import add_surroundings
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.units import DurationS
@@ -56,7 +57,6 @@ class IdleCost(Measurement[IdleCostParameters]):
         MetricSpec("observed_s", "s", "Duration of the watch"),
     )
     Parameters = IdleCostParameters
-    accounts: ClassVar[bool] = False
 
     @classmethod
     def estimate_s(cls, parameters: IdleCostParameters) -> float:
@@ -73,7 +73,7 @@ class IdleCost(Measurement[IdleCostParameters]):
             _Idle(session, name, used, watched.seconds) for name, used in watched.others.items()
         ]
         link, *_ = ends
-        return Outcome(
+        outcome = Outcome(
             metrics=[
                 Metric("observed_s", "s", watched.seconds),
                 *link.of_the_link({}),
@@ -87,6 +87,8 @@ class IdleCost(Measurement[IdleCostParameters]):
                 for check in judge_silence(session.vpn, node.captured, f"towards {name}")
             ],
         )
+        add_surroundings(session, outcome, watched.accounted)
+        return outcome
 
 
 class _Idle:
