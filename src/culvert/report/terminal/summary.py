@@ -22,7 +22,7 @@ from culvert.report.views.headline import HeadlineCell, HeadlineRow, HeadlineVie
 from culvert.report.views.leaks import leak_matrices
 from culvert.report.views.nat_matrix import nat_matrices
 from culvert.report.views.paper import paper_tests
-from culvert.report.views.surroundings import NO_FIGURE, surroundings_table
+from culvert.report.views.surroundings import surroundings_table
 from culvert.report.views.trust import Trust, limits, trust
 
 _GAP = 2
@@ -47,8 +47,8 @@ def summary_of(data: Data) -> RenderableType:
         parts.append(_reasons(data))
     if lost := by_path_table(data).rows:
         parts.append(_by_path(lost))
-    if compared := [row for row in surroundings_table(data).rows if NO_FIGURE not in row]:
-        parts.append(_disturbed(compared))
+    if marked := surroundings_table(data, compared=True).rows:
+        parts.append(_disturbed(marked))
     sentences = behaviour_sentences(data)
     if sentences:
         parts.append(_behaviour(sentences))
@@ -186,7 +186,7 @@ def _by_path(rows: Sequence[tuple[str, ...]]) -> Table:
 
 
 def _disturbed(rows: Sequence[tuple[str, ...]]) -> Table:
-    """Rows of ``surroundings_table``: where each trial was disturbed, nothing is compared."""
+    """The rows of ``surroundings_table``."""
     return _listed(
         "Disturbed trials",
         ("VPN, cell", "median of all", "without the disturbed", "disturbed by"),

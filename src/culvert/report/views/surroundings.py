@@ -16,13 +16,14 @@ from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import Scale, scale_for
 
 _COLUMNS = ("VPN", "Cell", "Metric", "all trials", "without marked", "marked", "for")
-NO_FIGURE = "\u2013"
+_NONE = "\u2013"
 _KEYS = [*CELL, *METRIC]
 
 
-def surroundings_table(data: Data) -> FigureTable:
+def surroundings_table(data: Data, *, compared: bool = False) -> FigureTable:
     """A row for each of ``headline_metrics`` in each such cell: medians with their intervals, as in
-    the headline, and how many trials they are of."""
+    the headline, and how many trials they are of. ``compared``: only of cells that have trials
+    without a mark too."""
     shown = pl.DataFrame(
         sorted(headline_metrics()),
         schema={"measurement": pl.String, "metric": pl.String},
@@ -39,6 +40,8 @@ def surroundings_table(data: Data) -> FigureTable:
     rows = []
     for *key, trials in disturbed.iter_rows():
         place = tuple(key)
+        if compared and place not in without:
+            continue
         by = [frozenset(mark.by for mark in data.marks[trial]) for trial in trials]
         rows.append(_row(data, every[place], without.get(place), by))
     return FigureTable(_COLUMNS, "lllrrrl", tuple(rows))
@@ -88,7 +91,7 @@ def _row(
         data.labels.cell(every["condition"], every["measurement"], every["parameters"]),
         title_of(every["metric"], every["measurement"]),
         _figure(every, scale),
-        NO_FIGURE if without is None else _figure(without, scale),
+        _NONE if without is None else _figure(without, scale),
         f"{len(by)} of {every['n']}",
         ", ".join(names),
     )
