@@ -21,6 +21,7 @@ from culvert.run.trials.paths import open_session
 from culvert.study.table import BASELINE
 from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
+from culvert.vpns.variant import in_words
 
 STREAM_S = 0.3
 _PROGRAMS = {"ip": "apt-get install iproute2", "ping": "apt-get install iputils-ping"}
@@ -144,9 +145,9 @@ def _look_for_vpns(host: SshHost, found: HostFound) -> None:
         if not missing:
             found.vpns.append(str(vpn_id))
             continue
-        why = f"on {host.name}: " + ", ".join(dict.fromkeys(one.what for one in missing))
-        remedy = "; ".join(dict.fromkeys(one.remedy for one in missing))
-        found.notes.append(Problem(str(vpn_id), f"is not ready {why}", remedy))
+        what, remedy = in_words(missing)
+        why = f"is not ready on {host.name}: {what}"
+        found.notes.append(Problem(str(vpn_id), why, remedy))
 
 
 def links_found(fleet: Fleet, reached: set[str]) -> list[PairFound]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Self
@@ -98,6 +98,12 @@ class Missing:
     def on(self, host: Host) -> Self:
         """The same with the remedy for that host."""
         return self if self.vpn is None else replace(self, remedy=host.how_to_install(self.vpn))
+
+
+def in_words(missing: Sequence[Missing]) -> tuple[str, str]:
+    """All that is missing, and all remedies, each once."""
+    what = ", ".join(dict.fromkeys(each.what for each in missing))
+    return what, "; ".join(dict.fromkeys(each.remedy for each in missing))
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from culvert.versions.builds import Builder
 from culvert.versions.composed import Composed
 from culvert.versions.repository import SHORT
 from culvert.vpns.registry import installed_catalogue, of_study
+from culvert.vpns.variant import in_words
 
 BASE, HEAD = "base", "head"
 
@@ -85,9 +86,8 @@ def _require_parts(vpn: str, build: Path) -> None:
     with preferring(build):
         missing = of_study(vpn).missing(ThisMachine())
     if missing:
-        what = ", ".join(each.what for each in missing)
-        remedies = dict.fromkeys(each.remedy for each in missing)
-        raise NotPossible(vpn, f"missing: {what}", "; ".join(remedies))
+        what, remedy = in_words(missing)
+        raise NotPossible(vpn, f"missing: {what}", remedy)
 
 
 def _require_trials(run: Run, vpn: str) -> None:

@@ -40,7 +40,7 @@ from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.vpns.base import Vpn
 from culvert.vpns.lifecycle import bring_up, serve_all
-from culvert.vpns.variant import Missing
+from culvert.vpns.variant import Missing, in_words
 
 MOST_DESCRIBED = 3
 """Paths whose ends are described in a trial's evidence."""
@@ -266,11 +266,8 @@ def _note_machines(finding: TrialFinding, lab: Lab, when: str) -> None:
 
 
 def _unsupported(missing: list[Missing]) -> TrialFinding:
-    return TrialFinding(
-        Status.UNSUPPORTED,
-        reason=f"missing: {', '.join(dict.fromkeys(each.what for each in missing))}",
-        remedy="; ".join(dict.fromkeys(each.remedy for each in missing)),
-    )
+    what, remedy = in_words(missing)
+    return TrialFinding(Status.UNSUPPORTED, reason=f"missing: {what}", remedy=remedy)
 
 
 def _with_obstacles(reason: str, lab: Lab) -> str:
