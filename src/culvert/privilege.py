@@ -64,3 +64,8 @@ def with_sudo(arguments: str) -> str:
     own = Path(sys.executable).with_name("culvert")
     by_path = own.exists() and shutil.which("culvert", path=_ROOTS_PATH) is None
     return f"sudo {own if by_path else 'culvert'} {arguments}"
+
+
+def run_as_root() -> str:
+    """The remedy of what only root may do: the same command line again."""
+    return f"run it as root: {with_sudo('...')}"

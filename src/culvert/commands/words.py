@@ -26,6 +26,12 @@ def known_studies(incomplete: str) -> list[str]:
 ALL_ARGUMENTS = {"allow_extra_args": True, "ignore_unknown_options": True}
 """Of a command that passes its arguments on to a program."""
 
+NewRun = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", metavar="DIR", help="Directory of the journal; default: a new one in results/."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="Directory of a run.")]
 StudyName = Annotated[

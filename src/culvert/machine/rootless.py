@@ -22,7 +22,7 @@ from culvert import tools
 from culvert.errors import NotPossible
 from culvert.machine.refusal import Obstacle, Refusal, Step, missing_options, obstacle
 from culvert.machine.tree import Tree
-from culvert.privilege import init_outside, is_root, with_sudo
+from culvert.privilege import init_outside, is_root, run_as_root
 
 TRIAL_DEADLINE_S = 10.0
 NOBODY = 65534
@@ -44,7 +44,7 @@ def enter(*, own_network: bool = False) -> None:
     if found is not None:
         remedy = found.remedy
         if found.obstacle is not Obstacle.CONTAINER:
-            remedy = f"run it as root: {with_sudo('...')}; or, for a run without root: {remedy}"
+            remedy = f"{run_as_root()}; or, for a run without root: {remedy}"
         wanted = "CAP_SYS_ADMIN" if is_root() else "root"
         raise NotPossible(
             "network namespaces", f"they need {wanted}, or user namespaces: {found.why}", remedy

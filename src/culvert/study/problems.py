@@ -64,7 +64,7 @@ def study_error(source: str, problems: Sequence[Problem], lines: Mapping[Path, i
     why = first.why
     if others:
         where = sorted({nearest_line(lines, other.path) or 0 for other in others} - {0})
-        count = f"{plural(len(others), 'more problem')}"
+        count = plural(len(others), "more problem")
         more = ", ..." if len(where) > MOST_LINES else ""
         at = f", line {', '.join(map(str, where[:MOST_LINES]))}{more}" if where else ""
         why += f" ({count}{at})"

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from culvert.commands.words import AskSudoPassword, Json, Only, Scale
+from culvert.commands.words import AskSudoPassword, Json, NewRun, Only, Scale
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -91,12 +91,7 @@ def hosts_demo(
             metavar="RATE", help="Rate of the links, such as 1Gbit/s; default: the study's."
         ),
     ] = None,
-    directory: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="DIR", help="Directory of the journal; default: a new one in results/."
-        ),
-    ] = None,
+    directory: NewRun = None,
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep the hosts until Ctrl-C, without a study.")
     ] = False,

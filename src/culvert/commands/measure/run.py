@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from culvert.commands.labs.options import LabCommand
-from culvert.commands.words import Json, Only, Scale, StudyName
+from culvert.commands.words import Json, NewRun, Only, Scale, StudyName
 
 app = typer.Typer()
 
@@ -17,12 +16,7 @@ app = typer.Typer()
 def run(
     ctx: typer.Context,
     study: StudyName,
-    directory: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="DIR", help="Directory of the journal; default: a new one in results/."
-        ),
-    ] = None,
+    directory: NewRun = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an interrupted run in DIR.")
     ] = False,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from culvert.commands.words import Json
+from culvert.commands.words import Json, NewRun
 from culvert.journal.readers.formats import ForeignFormat
 
 app = typer.Typer()
@@ -20,12 +20,7 @@ def import_(
         typer.Argument(metavar="FORMAT", help="Input format: knb, iperf3, hey, ping or flent."),
     ],
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files or directories.")],
-    directory: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="DIR", help="Directory of the journal; default: a new one in results/."
-        ),
-    ] = None,
+    directory: NewRun = None,
     vpn: Annotated[
         list[str] | None,
         typer.Option(

@@ -12,9 +12,9 @@ from culvert.machine import rootless, without_root
 from culvert.machine.check import FeatureFinding, degraded, missing, present, unknown
 from culvert.machine.scratch import CLONE_NEWNET, CLONE_NEWNS, UnshareRefusedError, in_scratch
 from culvert.machine.tree import Tree
-from culvert.privilege import Privilege, privilege, with_sudo
+from culvert.privilege import Privilege, privilege, run_as_root
 
-GIVE_ROOT = f"run it as root: {with_sudo('...')}"
+GIVE_ROOT = run_as_root()
 GIVE_NAMESPACES = f"{GIVE_ROOT}; or see user-namespaces"
 NEEDED: Mapping[str, int] = {
     "CAP_KILL": 5,

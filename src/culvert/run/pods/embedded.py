@@ -34,7 +34,7 @@ from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.process import Usage
 from culvert.machine.trials.sockets import congestion_control
 from culvert.measurements.base import Measurement
-from culvert.privilege import with_sudo
+from culvert.privilege import run_as_root
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Accounted, parse
 from culvert.probe.results.accounting import Meddling
@@ -305,5 +305,5 @@ def _require_root() -> None:
         raise NotPossible(
             "the embedded cluster",
             "its nodes need root: mounts, control groups and privileged containers",
-            f"run it as root: {with_sudo('...')}",
+            run_as_root(),
         )
