@@ -34,7 +34,7 @@ from culvert.vpns.headscale.control import HEADSCALE, Control
 from culvert.vpns.headscale.members import Member
 from culvert.vpns.headscale.relay import DERPER, Relay
 from culvert.vpns.headscale.variants import OPTIONS, PLAIN, VARIANTS, Ports
-from culvert.vpns.wireguard import packet as wireguard
+from culvert.vpns.wireguard.packet import WIREGUARD
 
 
 class Headscale(AssigningMeshVpn):
@@ -170,7 +170,7 @@ class Headscale(AssigningMeshVpn):
 
     def outer_length(self, inner_length: int) -> int | None:
         """WireGuard's, unless it goes in a stream of DERP."""
-        return wireguard.outer_length(inner_length, members.MTU) if self.claims_direct else None
+        return WIREGUARD.outer_length(inner_length, members.MTU) if self.claims_direct else None
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         """WireGuard's, discovery, registration, and the beginning of DERP."""

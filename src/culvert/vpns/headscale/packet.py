@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from culvert.vpns.authoring import OuterFlow, OuterMessage, OuterPacket
 from culvert.vpns.headscale.variants import Ports
-from culvert.vpns.wireguard import packet as wireguard
+from culvert.vpns.wireguard.packet import WIREGUARD
 
 _TCP, _UDP = 6, 17
 _DISCOVERY = b"TS\xf0\x9f\x92\xac"
@@ -29,7 +29,7 @@ def relayed(ports: Ports) -> OuterFlow:
 
 def direct(ports: Ports, mtu: int) -> OuterFlow:
     """Between members, and what goes to the servers."""
-    messages = (*wireguard.messages(mtu), _DISCOVERED, _STUN)
+    messages = (*WIREGUARD.messages(mtu), _DISCOVERED, _STUN)
     return OuterFlow(_UDP, frozenset({ports.member}), also=(relayed(ports),), messages=messages)
 
 
@@ -41,4 +41,4 @@ def is_handshake(packet: OuterPacket, ports: Ports) -> bool:
         return ports.control in ends or packet.payload.startswith(_BEGINS)
     if ports.stun in ends or packet.payload.startswith(_DISCOVERY):
         return True
-    return wireguard.is_handshake(packet)
+    return WIREGUARD.is_handshake(packet)

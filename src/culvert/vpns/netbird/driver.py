@@ -39,7 +39,7 @@ from culvert.vpns.netbird.daemon import Daemon, PeerPath
 from culvert.vpns.netbird.server import Account, Rules
 from culvert.vpns.netbird.variants import MTU, VARIANTS, Ports
 from culvert.vpns.parts.http import answers
-from culvert.vpns.wireguard import packet as wire
+from culvert.vpns.wireguard.packet import WIREGUARD
 
 _SSH_CONFIG = "/etc/ssh/ssh_config.d"
 """It writes nothing there, but removes what another NetBird has written."""
@@ -183,7 +183,7 @@ class NetBird(AssigningMeshVpn):
 
     def outer_length(self, inner_length: int) -> int | None:
         """WireGuard's; unknown in the relay's TCP connection."""
-        return wire.outer_length(inner_length, MTU) if self.claims_direct else None
+        return WIREGUARD.outer_length(inner_length, MTU) if self.claims_direct else None
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         """WireGuard's, direct or in the relay's frames, and the servers' part of it."""

@@ -14,7 +14,7 @@ from itertools import cycle
 
 from culvert.vpns.authoring import OuterFlow, OuterPacket
 from culvert.vpns.netbird.variants import LEGACY, Ports
-from culvert.vpns.wireguard import packet as wire
+from culvert.vpns.wireguard.packet import WIREGUARD
 
 _TCP, _UDP = 6, 17
 _BINARY = 0x82
@@ -55,4 +55,4 @@ def is_handshake(packet: OuterPacket, ports: Ports) -> bool:
         return True
     if packet.protocol == _TCP:
         packet = replace(packet, payload=carried(packet.payload))
-    return wire.is_handshake(packet)
+    return WIREGUARD.is_handshake(packet)

@@ -37,8 +37,8 @@ from culvert.vpns.netmaker.firewall import LeavesTables
 from culvert.vpns.netmaker.server import Account
 from culvert.vpns.netmaker.variants import MTU, VARIANTS, Ports
 from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
-from culvert.vpns.wireguard import packet as wire
 from culvert.vpns.wireguard.control import ControlTool
+from culvert.vpns.wireguard.packet import WIREGUARD
 
 _DIRECTORY = "netmaker"
 _JOINED, _CONFIGURED = "RECEIVED JoinHostToNetwork", "adding addresses to netmaker interface"
@@ -185,8 +185,8 @@ class Netmaker(LeavesTables):
         return path_of_device(self.id, node, self.device, kernel_kind="wireguard")
 
     def outer_length(self, inner_length: int) -> int | None:
-        return wire.outer_length(inner_length, MTU)
+        return WIREGUARD.outer_length(inner_length, MTU)
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         """WireGuard's, and what goes to the control server."""
-        return packet.protocol == IPPROTO_TCP or wire.is_handshake(packet)
+        return packet.protocol == IPPROTO_TCP or WIREGUARD.is_handshake(packet)

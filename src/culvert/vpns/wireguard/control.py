@@ -79,9 +79,9 @@ class ControlSocket(Control):
 
     resolution_ns = 1
 
-    @property
-    def path(self) -> str:
-        return f"/run/wireguard/{self.device}.sock"
+    def __init__(self, device: str, directory: str = "/run/wireguard") -> None:
+        super().__init__(device)
+        self.path = f"{directory}/{device}.sock"
 
     def configure(self, node: Node, pairs: Sequence[Pair]) -> None:
         uapi.configure(lambda: node.dial(self.path), pairs)

@@ -25,7 +25,8 @@ from culvert.vpns.authoring import (
     read_go_build,
 )
 from culvert.vpns.wireguard.control import TOOL, Control, ControlSocket, ControlTool
-from culvert.vpns.wireguard.packet import Padding
+from culvert.vpns.wireguard.packet import WIREGUARD, Format, Padding
+from culvert.vpns.wireguard.uapi import Pair
 
 CAPABILITIES = frozenset({Capability.NET_ADMIN})
 
@@ -33,13 +34,15 @@ CAPABILITIES = frozenset({Capability.NET_ADMIN})
 @dataclass(frozen=True)
 class Program:
     """A WireGuard in user space: it creates a tun device of the name that is its last argument, and
-    is configured at its socket in /run/wireguard.
+    is configured at its socket in ``sockets``.
 
     ``path`` is where it must be; ``but`` where one of the same name is another program;
     ``offloads``: it takes and gives super-packets; ``changes_peers``: a peer that it has can be
     changed; ``reports_age``: as the time of the last handshake it reports how long ago that was;
     ``started``: its log has this text when it may be queried, if that is later than the socket
-    exists; ``keeps_port``: it can end when its port is changed, so it gets it with its key.
+    exists; ``keeps_port``: it can end when its port is changed, so it gets it with its key;
+    ``settings``: of each device, beside its key; ``remedy``: how it gets onto a host, where no role
+    installs it.
     """
 
     name: str
@@ -50,9 +53,12 @@ class Program:
     offloads: bool = True
     changes_peers: bool = True
     reports_age: bool = False
-    padding: Padding = Padding.TO_MTU
+    format: Format = WIREGUARD
     started: str = ""
     keeps_port: bool = False
+    sockets: str = "/run/wireguard"
+    settings: tuple[Pair, ...] = ()
+    remedy: str = ""
 
     def find(self, host: Host) -> str | None:
         """Its path there; None if it is missing."""
@@ -65,8 +71,19 @@ class Program:
         """The path; raises NotPossible if there is none."""
         path = self.find(host)
         if path is None:
-            raise NotPossible(vpn.id, f"{self.name} is missing", f"culvert install {vpn.id}")
+            missing = self.missing(vpn)
+            raise NotPossible(vpn.id, f"{missing.what} is missing", missing.remedy)
         return path
+
+    def missing(self, vpn: Vpn) -> Missing:
+        """What a host lacks that does not have it."""
+        if self.remedy:
+            return Missing(self.name, self.remedy)
+        return Missing.to_install(f"{self.name} for {vpn.id}", vpn.id)
+
+    def control(self, device: str) -> ControlSocket:
+        """Its socket for a device."""
+        return ControlSocket(device, self.sockets)
 
     def version(self, vpn: Vpn, host: Host) -> str:
         """Of the module, else of the package, else the printed one; and of Go's compiler."""
@@ -86,7 +103,7 @@ class Program:
             capabilities=CAPABILITIES,
         )
         vpn.processes[node.name].append(process)
-        control, what = ControlSocket(device), f"{self.name} on node {node.name} answered"
+        control, what = self.control(device), f"{self.name} on node {node.name} answered"
         if self.started:
             vpn.await_fact(lambda: self.started in process.log_text(), process, what)
         vpn.await_fact(lambda: control.state(node) is not None, process, what)
@@ -99,9 +116,9 @@ class Program:
 
 
 _DISTRIBUTIONS = "/usr/bin/wireguard-go"
-_QUIET = {"WG_PROCESS_FOREGROUND": "1"}
+QUIET = {"WG_PROCESS_FOREGROUND": "1"}
 """Otherwise it fills the log with advice."""
-CURRENT = Program("wireguard-go", environment=_QUIET, but=_DISTRIBUTIONS)
+CURRENT = Program("wireguard-go", environment=QUIET, but=_DISTRIBUTIONS)
 """The distribution's must not be used for it: it is five times slower."""
 _STAYS = ("--foreground", "--disable-drop-privileges")
 _NO_COLOUR = {"NO_COLOR": "1"}
@@ -112,18 +129,18 @@ BORINGTUN = Program(
     offloads=False,
     changes_peers=False,
     reports_age=True,
-    padding=Padding.NONE,
+    format=Format(Padding.NONE),
 )
 GOTATUN = Program(
     "gotatun",
     _STAYS,
     _NO_COLOUR,
     offloads=False,
-    padding=Padding.BEYOND_MTU,
+    format=Format(Padding.BEYOND_MTU),
     started="GotaTun started successfully",  # a query before can end it with a panic
     keeps_port=True,
 )
-DISTRIBUTIONS = Program("wireguard-go", environment=_QUIET, path=_DISTRIBUTIONS, offloads=False)
+DISTRIBUTIONS = Program("wireguard-go", environment=QUIET, path=_DISTRIBUTIONS, offloads=False)
 
 
 class Device(ABC):
@@ -198,13 +215,11 @@ class ProgramDevice(Device):
 
     @property
     def control(self) -> ControlSocket:
-        return ControlSocket(self.vpn.device)
+        return self.program.control(self.vpn.device)
 
     def missing(self, host: Host) -> list[Missing]:
-        missing, name = missing_tun(host), self.program.name
-        if self.program.find(host) is None:
-            missing.insert(0, Missing.to_install(f"{name} for {self.vpn.id}", self.vpn.id))
-        return missing
+        found = self.program.find(host)
+        return [*([] if found else [self.program.missing(self.vpn)]), *missing_tun(host)]
 
     def version(self, host: Host) -> str:
         return self.program.version(self.vpn, host)

@@ -23,7 +23,6 @@ from culvert.vpns.authoring import (
 )
 from culvert.vpns.parts import kill_switch
 from culvert.vpns.wireguard import default_route
-from culvert.vpns.wireguard import packet as wire
 from culvert.vpns.wireguard import variants as known
 from culvert.vpns.wireguard.control import Control
 from culvert.vpns.wireguard.device import CAPABILITIES, CURRENT, KernelDevice, ProgramDevice
@@ -41,7 +40,7 @@ class WireGuard(Peers):
     """
 
     name = "wireguard"
-    summary = "WireGuard, by the kernel or in user space (wireguard-go, BoringTun, GotaTun)"
+    summary = "WireGuard, by the kernel or in user space (Go, Rust, AmneziaWG)"
     variants, options = known.VARIANTS, known.OPTIONS
     device, port, kernel_kind = known.DEVICE, known.PORT, "wireguard"
     forwards = True
@@ -106,8 +105,9 @@ class WireGuard(Peers):
         known_peers = self.peers(target) if known_keys else ()
         peers = [pair for peer in known_peers for pair in self._as_peer(peer)]
         self.set_up_device(target)  # first: GotaTun ends when it reads from a device that is down
+        own = [self._keys.private(target.name), *self._wireguard.settings]
         port = [("listen_port", str(self.port))] if self._wireguard.keeps_port else []
-        self.control.configure(target, [self._keys.private(target.name), *port, *peers])
+        self.control.configure(target, [*own, *port, *peers])
         self.forward(self.device)
         self._listen_at_port(target, process)
         if self._rosenpass:
@@ -130,7 +130,7 @@ class WireGuard(Peers):
             self._connect_to(source, target)
         else:
             self._implementation.create(source)
-            own = [self._keys.private(source.name)]
+            own = [self._keys.private(source.name), *self._wireguard.settings]
             own += [("fwmark", str(MARK))] if self._leads else []
             self.set_up_device(source)
             if self._rosenpass:
@@ -168,7 +168,7 @@ class WireGuard(Peers):
 
     @property
     def messages(self) -> tuple[OuterMessage, ...]:
-        return wire.messages(self.inner_mtu, self._wireguard.padding)
+        return self._wireguard.format.messages(self.inner_mtu)
 
     @property
     def outer_flow(self) -> OuterFlow | None:
@@ -181,9 +181,9 @@ class WireGuard(Peers):
         return self.lab.spec.mtu - known.UNDERLAY_ROOM
 
     def outer_length(self, inner_length: int) -> int | None:
-        return wire.outer_length(inner_length, self.inner_mtu, self._wireguard.padding)
+        return self._wireguard.format.outer_length(inner_length, self.inner_mtu)
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         if self._rosenpass and self._rosenpass.flow.has(packet):
             return True
-        return wire.is_handshake(packet)
+        return self._wireguard.format.is_handshake(packet)

@@ -25,9 +25,9 @@ from culvert.vpns.authoring import (
     missing_tun,
     wait_for_ping,
 )
-from culvert.vpns.wireguard import packet
 from culvert.vpns.wireguard.control import ControlSocket
 from culvert.vpns.wireguard.device import CURRENT
+from culvert.vpns.wireguard.packet import WIREGUARD
 from culvert.vpns.wireguard.uapi import PeerState
 
 
@@ -103,12 +103,12 @@ class ManagedWireGuard(TunDevice):
 
     @property
     def messages(self) -> tuple[OuterMessage, ...]:
-        return packet.messages(self.mtu)
+        return WIREGUARD.messages(self.mtu)
 
     def outer_length(self, inner_length: int) -> int | None:
         """As WireGuard's, padded to 16 bytes but never beyond the device's MTU."""
-        return packet.outer_length(inner_length, self.mtu)
+        return WIREGUARD.outer_length(inner_length, self.mtu)
 
-    def is_handshake(self, packet_: OuterPacket) -> bool:
-        ports = {packet_.source_port, packet_.destination_port}
-        return self.port in ports and packet.is_handshake(packet_)
+    def is_handshake(self, packet: OuterPacket) -> bool:
+        ports = {packet.source_port, packet.destination_port}
+        return self.port in ports and WIREGUARD.is_handshake(packet)

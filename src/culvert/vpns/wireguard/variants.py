@@ -8,6 +8,7 @@ from typing import Final
 
 from culvert.vpns.authoring import DataCipher, Host, Missing, Variant
 from culvert.vpns.parts import kill_switch
+from culvert.vpns.wireguard.amnezia import AMNEZIA, DISGUISED
 from culvert.vpns.wireguard.device import BORINGTUN, DISTRIBUTIONS, GOTATUN, Program
 
 DEVICE: Final = "wg0"
@@ -32,6 +33,7 @@ _IN_KERNEL = {
     "initiation": "creation of the interface, wg addconf",
     "CPU accounting": "kworkers encrypt (wg-crypt): all of this kernel count; the rest is softirq",
 }
+_DISGUISE = {"disguise": "junk and random bytes before handshakes, other message types"}
 
 
 def _variant(name: str, summary: str, facts: Mapping[str, str] | None = None) -> Variant:
@@ -43,12 +45,16 @@ VARIANTS: tuple[Variant, ...] = (
     _variant("go-debian", "the distribution's package, without UDP GSO and GRO"),
     _variant("boringtun", "Cloudflare's, in Rust"),
     _variant("gotatun", "Mullvad's fork of BoringTun, in Rust"),
+    _variant("amneziawg", "AmneziaWG, a fork of wireguard-go, without disguise"),
+    _variant("amneziawg-disguised", "AmneziaWG, not to be recognised as WireGuard", _DISGUISE),
     _variant(KERNEL, "the kernel's WireGuard", _IN_KERNEL),
 )
 PROGRAMS: dict[str, Program] = {
     "go-debian": DISTRIBUTIONS,
     "boringtun": BORINGTUN,
     "gotatun": GOTATUN,
+    "amneziawg": AMNEZIA,
+    "amneziawg-disguised": DISGUISED,
 }
 """By variant, those in user space that are not the current wireguard-go."""
 OPTIONS: Mapping[str, str] = {
