@@ -17,12 +17,17 @@ RUNS = 300
 SCATTER = 0.04
 
 
-def rows(trials: dict[int, list[float]], **parameters: object) -> pl.DataFrame:
+def rows(
+    trials: dict[int, list[float]],
+    measurement: str = "gateway_load",
+    figure: str = "goodput_bps",
+    **parameters: object,
+) -> pl.DataFrame:
     found = []
     for clients, values in trials.items():
         for block, value in enumerate(values, 1):
-            for metric, unit, figure in (
-                ("goodput_bps", "bit/s", value),
+            for metric, unit, stated in (
+                (figure, "bit/s", value),
                 ("gateway_cpu_percent", "%", 80.0),
             ):
                 row: dict[str, object] = dict.fromkeys(ROWS_SCHEMA)
@@ -31,26 +36,24 @@ def rows(trials: dict[int, list[float]], **parameters: object) -> pl.DataFrame:
                     "trial": 1000 * clients + block,
                     "vpn": "wireguard/go",
                     "condition": "clean",
-                    "measurement": "gateway_load",
+                    "measurement": measurement,
                     "parameters": json.dumps({"clients": clients, "rate": None, **parameters}),
                     "metric": metric,
                     "labels": "{}",
                     "unit": unit,
-                    "value": figure,
+                    "value": stated,
                     "status": "ok",
                 }
                 found.append(row)
     return pl.DataFrame(found, schema=ROWS_SCHEMA)
 
 
-def sample(generator: np.random.Generator, middle: float) -> list[float]:
-    return list(middle * np.exp(generator.normal(0, SCATTER, BLOCKS)))
+def sample(generator: np.random.Generator, middle: float, blocks: int = BLOCKS) -> list[float]:
+    return list(middle * np.exp(generator.normal(0, SCATTER, blocks)))
 
 
-def advice(
-    trials: dict[int, list[float]], clients: int, rate: float = 1e9, **given: object
-) -> Advice:
-    (found,) = advise(rows(trials, **given), Requirement(rate, clients))
+def advice(trials: dict[int, list[float]], clients: int, rate: float = 1e9) -> Advice:
+    (found,) = advise(rows(trials), Requirement(rate, clients))
     return found
 
 
@@ -130,3 +133,30 @@ def test_clients_with_a_rate_never_show_that_a_gateway_is_too_slow() -> None:
     (paced,) = advise(frame, Requirement(1e9, 200))
     assert paced.verdict is Verdict.CANNOT_TELL
     assert "a higher rate" in paced.to_measure
+
+
+@pytest.mark.long
+def test_a_curve_decides_wrongly_at_any_look_in_at_most_five_of_a_hundred_runs() -> None:
+    generator = np.random.default_rng(9)
+    looks = looks_of(True, 6, 12)
+    middles = {n: 2e9 * n / (4 + n) for n in (1, 4, 16, 64, 128)}
+    truth = Requirement(2e9 * 200 / (4 + 200), 200)  # each decision about it is wrong
+    decided = 0
+    for _ in range(100):
+        whole = {n: sample(generator, middle, 12) for n, middle in middles.items()}
+        for blocks in range(6, 13):
+            (found,) = advise(rows({n: whole[n][:blocks] for n in whole}), truth, looks)
+            if found.verdict is not Verdict.CANNOT_TELL:
+                decided += 1
+                break
+    # Of 100 with 5 % more than 11 are wrong with a probability below 0.005.
+    assert decided <= 11
+
+
+def test_a_search_for_the_rate_is_judged_by_what_is_lost_little_of() -> None:
+    trials = {200: [1.2e9 + 1e6 * i for i in range(BLOCKS)]}
+    searched = rows(trials, "gateway_search", "pdr_bps")
+    (found,) = advise(searched, Requirement(1e9, 200))
+    assert (found.measurement, found.verdict) == ("gateway_search", Verdict.ENOUGH)
+    of_clients = rows(trials, "gateway_search", "pdr_bps", rate="2Mbit/s")
+    assert advise(of_clients, Requirement(1e9, 200)) == []

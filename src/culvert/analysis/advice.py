@@ -4,7 +4,9 @@ Of measured numbers of clients the interval of the median decides (95 % over all
 that could end the run, so each of the two statements is wrong in at most 2.5 of 100 cases). Goodput
 over N rises to a knee and falls behind it: between two measured numbers it is at least the lower of
 both. For "not enough" there, and up to twice the largest measured number, the Universal Scalability
-Law's interval decides, which allows for no looks; beyond that there is no statement.
+Law's interval decides, also over all looks; beyond that there is no statement.
+
+A search for the rate of all clients is judged like their load, by its rate with little loss (PDR).
 """
 
 from __future__ import annotations
@@ -18,14 +20,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from culvert.analysis.gateway import CLIENTS, by_clients
+from culvert.analysis.gateway import CLIENTS, KIND, SEARCH, by_clients
 from culvert.analysis.observations import observations, pick
 from culvert.statistics.intervals import median_intervals
 from culvert.statistics.looks import ONCE, Looks
 from culvert.statistics.scalability import REACH, fit_scalability
 from culvert.units import plural
 
-GOODPUT, CPU = "goodput_bps", "gateway_cpu_percent"
+CARRIED = {KIND: "goodput_bps", SEARCH: "pdr_bps"}
+"""What all clients together got, by measurement."""
+CPU = "gateway_cpu_percent"
 RATE = "rate"
 
 
@@ -66,6 +70,7 @@ class Advice:
 
     vpn: str
     condition: str
+    measurement: str
     load: str
     verdict: Verdict
     median_bps: float | None
@@ -84,32 +89,46 @@ class Advice:
 def advise(rows: pl.DataFrame, required: Requirement, looks: Looks = ONCE) -> list[Advice]:
     """From the rows of a run; the most capable first, those that cannot be told last. ``looks`` are
     those of the rule that could end the run."""
-    found = by_clients(observations(rows))
+    observed = observations(rows)
+    found = [one for kind in CARRIED for one in _of_measurement(observed, kind, required, looks)]
+    order = list(Verdict)
+    return sorted(found, key=lambda one: (order.index(one.verdict), -(one.median_bps or 0)))
+
+
+def _of_measurement(
+    observed: pl.DataFrame, kind: str, required: Requirement, looks: Looks
+) -> list[Advice]:
+    found = by_clients(observed, kind)
     groups: dict[tuple[str, str, str], dict[int, list[float]]] = {}
     used: dict[tuple[str, str, str, int], list[float]] = {}
     columns = ("vpn", "condition", "load", CLIENTS, "value")
-    for vpn, condition, load, clients, value in pick(found, GOODPUT).select(columns).iter_rows():
+    carried = pick(found, CARRIED[kind]).select(columns)
+    for vpn, condition, load, clients, value in carried.iter_rows():
         groups.setdefault((vpn, condition, load), {}).setdefault(clients, []).append(value)
     for *key, value in pick(found, CPU).select(columns).iter_rows():
         used.setdefault((key[0], key[1], key[2], key[3]), []).append(value)
-    advices = [
-        _of_group(vpn, condition, load, trials, required, looks, used)
+    return [
+        _of_group(vpn, condition, kind, load, trials, required, looks, used)
         for (vpn, condition, load), trials in groups.items()
+        if kind == KIND or not _paced(load)  # else it searched for a number of clients
     ]
-    order = list(Verdict)
-    return sorted(advices, key=lambda one: (order.index(one.verdict), -(one.median_bps or 0)))
+
+
+def _paced(load: str) -> bool:
+    return json.loads(load).get(RATE) is not None
 
 
 def _of_group(
     vpn: str,
     condition: str,
+    kind: str,
     load: str,
     trials: Mapping[int, Sequence[float]],
     required: Requirement,
     looks: Looks,
     used: Mapping[tuple[str, str, str, int], Sequence[float]],
 ) -> Advice:
-    paced = json.loads(load).get(RATE) is not None
+    paced = _paced(load)
     counts = sorted(trials)
     intervals = median_intervals([trials[count] for count in counts], looks)
     measured = [
@@ -118,12 +137,13 @@ def _of_group(
         )
         for count, one in zip(counts, intervals, strict=True)
     ]
-    verdict, shown, basis, to_measure = _decide(measured, trials, required, looks.fewest())
+    verdict, shown, basis, to_measure = _decide(measured, trials, required, looks)
     nearest = min(counts, key=lambda count: abs(count - required.clients))
     cpu = used.get((vpn, condition, load, nearest))
     return Advice(
         vpn,
         condition,
+        kind,
         load,
         verdict,
         shown.median_bps if shown else None,
@@ -140,11 +160,10 @@ def _decide(
     measured: Sequence[Carried],
     trials: Mapping[int, Sequence[float]],
     required: Requirement,
-    fewest: int,
+    looks: Looks,
 ) -> tuple[Verdict, Carried | None, str, str]:
-    """The verdict, the figure it is from, the basis in words, and what to measure; ``fewest``
-    trials have an interval."""
-    n = required.clients
+    """The verdict, the figure it is from, the basis in words, and what to measure."""
+    n, fewest = required.clients, looks.fewest()
     here = [one for one in measured if one.clients == n]
     ask = f"clients = {n}, in {fewest} blocks or more"
     if here:
@@ -167,8 +186,9 @@ def _decide(
     if any(one.offered_bound for one in measured):
         why = "the clients sent at a fixed rate, so what more they could send is not known"
         return Verdict.CANNOT_TELL, None, why, f"{ask}, without a rate"
+    level = looks.level(min(one.trials for one in measured))
     try:
-        law = fit_scalability(trials).at(n)
+        law = fit_scalability(trials).at(n, level)
     except ValueError as error:
         return Verdict.CANNOT_TELL, None, str(error), ask
     shown = Carried(n, law.value, law.low, law.high, sum(one.trials for one in measured))

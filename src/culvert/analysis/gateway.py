@@ -9,17 +9,17 @@ from typing import Any
 
 import polars as pl
 
-KIND = "gateway_load"
+KIND, SEARCH = "gateway_load", "gateway_search"
 CLIENTS = "clients"
 CORES = "cores"
 MOST_CLIENTS = 1_000_000
 """Of one gateway; a foreign journal may state any number."""
 
 
-def by_clients(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows of ``gateway_load`` that state a number of clients, with two more columns: that
-    number, and ``load``, the parameters without it."""
-    found = frame.filter(measurement=KIND)
+def by_clients(frame: pl.DataFrame, kind: str = KIND) -> pl.DataFrame:
+    """The rows of a measurement that state a number of clients, with two more columns: that number,
+    and ``load``, the parameters without it."""
+    found = frame.filter(measurement=kind)
     given = [(text, json.loads(text)) for text in found["parameters"].unique().to_list()]
     split = [
         (text, one.pop(CLIENTS), json.dumps(one, sort_keys=True))

@@ -54,15 +54,18 @@ class Scalability:
         own = _knee(self.contention.value, self.coherency.value)
         return _estimate(own, np.asarray(values))
 
-    def at(self, n: int) -> Estimate:
-        """What N clients get together. Raises ValueError beyond twice the largest measured N."""
+    def at(self, n: int, level: float = LEVEL) -> Estimate:
+        """What N clients get together, with an interval that misses it with this probability.
+        Raises ValueError beyond twice the largest measured N, and at a level of 0."""
+        if not level:
+            raise ValueError("a rule could end the run after so few trials")
         if n > REACH * self.largest:
             raise ValueError(
                 f"at most {self.largest} clients were measured, and the law is not trusted beyond "
                 f"{REACH * self.largest:.0f}"
             )
         own = _law(n, self.gain.value, self.contention.value, self.coherency.value)
-        return _estimate(own, np.asarray([_law(n, *draw) for draw in self.draws]))
+        return _estimate(own, np.asarray([_law(n, *draw) for draw in self.draws]), level)
 
 
 def fit_scalability(trials: Mapping[int, Sequence[float]], *, seed: int = 1) -> Scalability:
@@ -121,6 +124,6 @@ def _knee(contention: float, coherency: float) -> float:
     return math.sqrt((1 - contention) / coherency) if coherency > 1e-12 else math.inf
 
 
-def _estimate(own: float, draws: Array) -> Estimate:
-    low, high = np.quantile(draws, (LEVEL / 2, 1 - LEVEL / 2), method="lower")
+def _estimate(own: float, draws: Array, level: float = LEVEL) -> Estimate:
+    low, high = np.quantile(draws, (level / 2, 1 - level / 2), method="lower")
     return Estimate(own, min(float(low), own), max(float(high), own))

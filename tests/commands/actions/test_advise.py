@@ -51,3 +51,16 @@ def test_each_load_has_its_requirement_its_figures_and_what_would_tell(
     said = say("advise", tmp_path, "--rate", "200Mbit/s", "--clients", "8", "--json")
     asked = [one["to_measure"] for one in json.loads(said.out)]
     assert asked == ["", "clients = 8, in 7 blocks or more"]
+
+
+def test_a_search_has_a_table_of_its_own(
+    say: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carried = {8: [3e8 + 1e6 * block for block in range(9)]}
+    frame = rows(carried, "gateway_search", "pdr_bps", packet_size="max")
+    run = {"lab": "netns", "environment": {"cpu": {"model": "Xeon", "threads": 2}}}
+    opened = nullcontext(SimpleNamespace(rows=lambda: frame, run=lambda: run))
+    monkeypatch.setattr("culvert.commands.actions.advise.Journal.open", lambda _: opened)
+    said = say("advise", tmp_path, "--rate", "200Mbit/s", "--clients", "8")
+    assert "highest rate with little loss, largest packets" in " ".join(said.out.split())
+    assert "goodput, PDR [95 %]" in said.out

@@ -10,7 +10,7 @@ import polars as pl
 from rich.table import Table
 
 from culvert.analysis.advice import Advice, Requirement, advise
-from culvert.analysis.gateway import KIND
+from culvert.analysis.gateway import KIND, SEARCH
 from culvert.console import out, print_json
 from culvert.errors import UsageError
 from culvert.history.machine import machine_of
@@ -38,10 +38,9 @@ def show_advice(runs: Sequence[Path], rate: str, clients: int, *, as_json: bool)
         with Journal.open(directory) as journal:
             rows, run = journal.rows(), RunInfo.from_journal(journal.run())
         machines[directory] = machine_of(run)
-        if rows.filter(pl.col("measurement") == KIND).is_empty():
-            raise UsageError(
-                str(directory), f"it has no trials of {KIND}", "run a study such as gateway"
-            )
+        if rows.filter(pl.col("measurement").is_in([KIND, SEARCH])).is_empty():
+            why = f"it has no trials of {KIND} or {SEARCH}"
+            raise UsageError(str(directory), why, "run a study such as gateway")
         found += [(directory, one) for one in advise(rows, required, run.design.looks)]
     if as_json:
         print_json(
@@ -58,20 +57,21 @@ def show_advice(runs: Sequence[Path], rate: str, clients: int, *, as_json: bool)
 
 def _show(found: Sequence[tuple[Path, Advice]], required: Requirement, *, several: bool) -> None:
     """A table for each condition and kind of load; ``several`` runs are named."""
-    groups: dict[tuple[str, str], list[tuple[Path, Advice]]] = {}
+    groups: dict[tuple[str, str, str], list[tuple[Path, Advice]]] = {}
     for directory, one in found:
-        groups.setdefault((one.condition, one.load), []).append((directory, one))
+        groups.setdefault((one.condition, one.measurement, one.load), []).append((directory, one))
     medians = [one.median_bps for _, one in found]
     scale = scale_for("bit/s", [required.rate_bps, *filter(None, medians)])
     together = "" if required.clients == 1 else " together"
     clients = f"{plural(required.clients, 'client')}{together}"
-    for (condition, load), rows in groups.items():
+    for (condition, kind, load), rows in groups.items():
         out.print(
             f"required: {required.rate_bps / scale.factor:g} {scale.name}, {clients}; "
-            f"load {_in_words(load)}; condition {condition}"
+            f"{_in_words(kind, load)}; condition {condition}"
         )
         table = Table(box=None, pad_edge=False)
-        for title in ("VPN", "verdict", "goodput [95 %]", "gateway's CPU", "basis"):
+        figure = "goodput" if kind == KIND else "goodput, PDR"
+        for title in ("VPN", "verdict", f"{figure} [95 %]", "gateway's CPU", "basis"):
             table.add_column(title)
         for directory, one in rows:
             where = f" ({directory})" if several else ""
@@ -94,6 +94,7 @@ def _basis(one: Advice) -> str:
     return one.basis + (f". To tell, measure {one.to_measure}" if one.to_measure else "")
 
 
-def _in_words(load: str) -> str:
+def _in_words(kind: str, load: str) -> str:
     values = {name: value for name, value in json.loads(load).items() if name in SHOWN}
-    return everything(KIND, Parameters.of(values))
+    words = "load" if kind == KIND else "highest rate with little loss,"
+    return f"{words} {everything(kind, Parameters.of(values))}"

@@ -17,7 +17,7 @@ app = typer.Typer()
 )
 def advise(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="DIR", help="Directories of runs of gateway_load.")
+        list[Path], typer.Argument(metavar="DIR", help="Runs of gateway_load or gateway_search.")
     ],
     rate: Annotated[
         str, typer.Option(metavar="RATE", help="Required goodput of all clients together.")
