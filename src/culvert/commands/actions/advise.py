@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 from rich.table import Table
 
-from culvert.analysis.advice import Advice, Requirement, advise
+from culvert.analysis.advice import RATE, Advice, Requirement, advise
 from culvert.analysis.gateway import KIND, SEARCH
 from culvert.console import out, print_json
 from culvert.errors import UsageError
@@ -21,7 +21,7 @@ from culvert.report.run_info import RunInfo
 from culvert.results import Parameters
 from culvert.units import QuantityError, parse_rate_bps, plural
 
-SHOWN = {"direction", "to", "protocol", "packet_size", "rate", "active"}
+SHOWN = {"direction", "to", "protocol", "packet_size", RATE, "active"}
 """Parameters that distinguish loads for a reader."""
 
 
@@ -95,6 +95,8 @@ def _basis(one: Advice) -> str:
 
 
 def _in_words(kind: str, load: str) -> str:
-    values = {name: value for name, value in json.loads(load).items() if name in SHOWN}
-    words = "load" if kind == KIND else "highest rate with little loss,"
+    shown, words = SHOWN, "load"
+    if kind == SEARCH:
+        shown, words = SHOWN - {RATE}, "highest rate with little loss,"
+    values = {name: value for name, value in json.loads(load).items() if name in shown}
     return f"{words} {everything(kind, Parameters.of(values))}"
