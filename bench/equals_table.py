@@ -1,6 +1,6 @@
 """The tables of docs/statistics.md on one column: false badges, and differences found.
 
-``python -m bench.equals_table`` writes them between their marks; 1,000 studies a figure, fixed
+``python -m bench.equals_table`` writes them between their marks; 2,000 studies a figure, fixed
 seeds.
 """
 
