@@ -9,6 +9,7 @@ from culvert.report.labels import slug
 from culvert.report.model import read
 from culvert.report.views.headline import headline_views
 from culvert.site.badge import badge
+from culvert.site.build import build
 from tests.cli import Cli
 
 from .conftest import GO, Sites
@@ -20,13 +21,22 @@ def test_each_run_and_verified_bundle_has_a_report_and_a_changed_one_is_named(
     sites: Sites,
 ) -> None:
     assert sites.built.runs == 3
-    assert len(list(sites.out.glob("run/*/index.html"))) >= 3
+    assert len(list(sites.out.glob("run/*/index.html"))) == 3
     (refused,) = sites.built.refused
     assert refused.what.name == "changed.tar.gz"
     assert "changed.tar.gz" in (sites.out / "index.html").read_text()
     told = (sites.out / "culvert.json").read_text()
     assert str(sites.runs.parent) not in told
     assert "culvert-site-" not in told
+
+
+def test_the_page_of_a_run_keeps_its_name_when_others_come_and_go(
+    sites: Sites, tmp_path: Path
+) -> None:
+    build([sites.runs / "run-2"], tmp_path / "one")
+    (page,) = (tmp_path / "one").glob("run/*/index.html")
+    same = sites.out / page.relative_to(tmp_path / "one")
+    assert same.read_text() == page.read_text()
 
 
 def test_every_link_leads_to_a_file(sites: Sites) -> None:

@@ -14,7 +14,7 @@ import polars as pl
 from culvert.errors import UsageError
 from culvert.files.folder import run_folder
 from culvert.history.order import Order
-from culvert.history.places import LeftOut, Place
+from culvert.history.places import LeftOut
 from culvert.history.series import series_of
 from culvert.site.contributed import runs_of
 from culvert.site.entry import Entry, entry
@@ -41,9 +41,8 @@ def build(given: Sequence[Path], out: Path) -> Built:
         places = [one for one in places if out.resolve() not in one.directory.resolve().parents]
         if not places:
             raise UsageError(str(out), "it contains the runs themselves", "choose another --out")
-        numbered = list(enumerate(places, start=1))
         with _written(out):
-            results = list(spread(partial(_entry, out=out), numbered, _FEW))
+            results = list(spread(partial(entry, out=out), places, _FEW))
     refused += [result for result in results if isinstance(result, LeftOut)]
     # A run that is there twice, as a directory and as a bundle, counts once.
     apart = {
@@ -74,8 +73,3 @@ def _written(out: Path) -> Iterator[None]:
         raise UsageError(
             str(out), f"it cannot be written: {error.strerror}", "choose another --out"
         ) from error
-
-
-def _entry(numbered: tuple[int, Place], out: Path) -> Entry | LeftOut:
-    number, place = numbered
-    return entry(place, number, out)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 import polars as pl
@@ -91,15 +92,17 @@ class Entry:
     """For the series of all runs."""
 
 
-def entry(place: Place, number: int, out: Path) -> Entry | LeftOut:
-    """Write the report of a run into the site, and return what other pages show of it."""
+def entry(place: Place, out: Path) -> Entry | LeftOut:
+    """Write the report of a run into the site, and return what other pages show of it. Its page has
+    the same name in each build of the site."""
     try:
         data = read(place.directory)
     except CulvertError as error:
         return LeftOut(place.directory, error.why)
-    run = data.run
+    run, machine = data.run, machine_of(data.run)
     begun = run.started_at[:16].replace(":", "").replace("-", "")
-    name = f"{slug(run.study)}-{slug(begun)}-{number:04}"
+    identity = sha256(repr((run.study, run.started_at, machine)).encode()).hexdigest()
+    name = f"{slug(run.study)}-{slug(begun)}-{identity[:8]}"
     page = render(data, sections(figures(data)), SharedFiles("../../vega.js", "../../index.html"))
     with run_folder(out / "run" / name, make=True) as folder:
         folder.write("index.html", page.encode("utf-8", "replace"))
@@ -119,7 +122,7 @@ def entry(place: Place, number: int, out: Path) -> Entry | LeftOut:
     return Entry(
         study=run.study,
         title=run.title or run.study,
-        machine=machine_of(run),
+        machine=machine,
         started_at=run.started_at,
         culvert=run.culvert_version,
         trials=data.counts.total,
