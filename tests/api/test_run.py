@@ -68,6 +68,18 @@ def test_what_is_not_there_is_an_error_that_names_what_is(run: culvert.Run) -> N
         culvert.open(run.directory / "elsewhere")
 
 
+@pytest.mark.parametrize("tolerance", [-0.01, 0.6, 3.0, float("nan")])
+def test_a_tolerance_is_a_share(run: culvert.Run, tolerance: float) -> None:
+    with pytest.raises(UsageError, match="tolerance="):
+        run.compare_vpns("wireguard/go", "openvpn/aes-256-gcm", tolerance=tolerance)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, float("nan")])
+def test_an_error_rate_is_small(run: culvert.Run, alpha: float) -> None:
+    with pytest.raises(UsageError, match="alpha="):
+        run.compare(run.directory, alpha=alpha)
+
+
 def test_a_comparison_names_what_became_slower(run: culvert.Run, tmp_path: Path) -> None:
     before = write_run(tmp_path / "before", {"wireguard/go": QUICK})
     after = write_run(tmp_path / "after", {"wireguard/go": SLOW})

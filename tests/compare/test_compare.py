@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from xml.etree import ElementTree
@@ -230,6 +231,9 @@ def test_several_runs_a_side(say: Cli, tmp_path: Path) -> None:
     say("compare", *before).refused(2, "which of these 3 runs are A and which are B")
     say("compare", *before, "--").refused(2, "which of these 3 runs")
     say("compare", before[0], "--", before[0]).refused(2, "both sides are the same")
+    copy = str(shutil.copytree(before[0], tmp_path / "copy"))
+    say("compare", before[0], copy).refused(2, "both sides are the same")
+    say("compare", *before, copy, "--", *after).refused(2, "a run is given twice")
 
 
 def test_one_run_a_side_says_what_it_cannot_know(runs: dict[str, Path]) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,13 @@ def test_machines_are_apart_and_points_in_the_order_of_time(results: Path) -> No
     assert found.series[0].vpn == "none"
     assert found.series[1].points["median"].to_list() == [5e8 + 1, 5e8 + 2]
     assert found.series[1].points["version"].to_list() == ["1.1", "1.2"]
+
+
+def test_a_copy_of_a_run_is_no_second_run(results: Path, tmp_path: Path) -> None:
+    copies = [shutil.copytree(results / "run-1", tmp_path / name) for name in ("a", "b")]
+    found = history([results, *copies])
+    assert found.runs == 3
+    assert {one.points.height for one in found.series} == {1, 2}
 
 
 def test_a_journal_is_read_once_until_it_changes(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -99,6 +100,12 @@ def test_another_study_is_refused(published: Path, tmp_path: Path) -> None:
     other = write_run(tmp_path / "b", {"none": around(1e9, 1)}, text=STUDY)
     with pytest.raises(UsageError, match="its study is not that of"):
         outcome(published, other)
+
+
+def test_a_run_does_not_reproduce_itself(published: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(published, tmp_path / "copy")
+    with pytest.raises(UsageError, match="it is the published run itself"):
+        outcome(published, copy)
 
 
 def test_the_command_judges_a_bundle_by_a_journal(

@@ -87,15 +87,13 @@ class Run:
         """``other`` with this run, which is the one before. ``tolerance``: differences up to this
         share count as equal. ``alpha``: the probability of any false alarm. Raises UsageError."""
         after = other.directory if isinstance(other, Run) else Path(other)
-        a, b = sides([str(self.directory), str(after)], [])
-        return Comparison(compare(a, b, tolerance=tolerance, alpha=alpha))
+        return _compared([str(self.directory), str(after)], [], tolerance, alpha)
 
     def compare_vpns(
         self, before: str, after: str, *, tolerance: float = TOLERANCE, alpha: float = ALPHA
     ) -> Comparison:
         """Two VPNs of this run, block by block. Raises UsageError."""
-        a, b = sides([str(self.directory)], [before, after])
-        return Comparison(compare(a, b, tolerance=tolerance, alpha=alpha))
+        return _compared([str(self.directory)], [before, after], tolerance, alpha)
 
     @property
     def charts(self) -> tuple[str, ...]:
@@ -130,3 +128,12 @@ class Run:
 
     def _repr_html_(self) -> str:
         return as_html(summary_of(self._data))
+
+
+def _compared(words: list[str], vpns: list[str], tolerance: float, alpha: float) -> Comparison:
+    if not 0 <= tolerance <= 0.5:
+        raise UsageError(f"tolerance={tolerance}", "it must be from 0 to 0.5", "write 0.03")
+    if not 0 < alpha <= 0.2:
+        raise UsageError(f"alpha={alpha}", "it must be above 0, and at most 0.2", "write 0.05")
+    a, b = sides(words, vpns)
+    return Comparison(compare(a, b, tolerance=tolerance, alpha=alpha))

@@ -83,7 +83,7 @@ def compare(
     """
     wanted = list(metrics) or list(compared_metrics())
     rows = [[only_rows(one.rows, only) for one in side] for side in (a, b)]
-    in_run = len(a) == len(b) == 1 and a[0].directory.resolve() == b[0].directory.resolve()
+    in_run = len(a) == len(b) == 1 and a[0].run.identity == b[0].run.identity
     names = (a[0].vpn or "", b[0].vpn or "")
     if all(names) and names[0] != names[1]:
         # Both sides get one name here; the heading shows which VPN is A and which is B.

@@ -72,6 +72,13 @@ def sides(words: list[str], vpns: list[str]) -> tuple[Runs, Runs]:
     _refuse(words, requested, vpns)
     read: dict[Path, tuple[RunInfo, pl.DataFrame]] = {}
     before, after = (tuple(_side(*one, read) for one in side) for side in requested)
+    every = [(side.run.identity, side.vpn) for side in (*before, *after)]
+    if len(set(every)) < len(every):  # a copy is no second run
+        raise UsageError(
+            " ".join(words),
+            "both sides are the same" if len(every) == 2 else "a run is given twice",
+            "give two runs, or two VPNs of one run",
+        )
     return before, after
 
 
@@ -104,13 +111,6 @@ def _refuse(words: list[str], requested: Requested, vpns: list[str]) -> None:
                 "the runs of one side name different VPNs",
                 "name one VPN for each side",
             )
-    places = [(directory.resolve(), vpn) for directory, vpn in every]
-    if len(set(places)) < len(places):
-        raise UsageError(
-            " ".join(words),
-            "both sides are the same" if len(places) == 2 else "a run is given twice",
-            "give two runs, or two VPNs of one run",
-        )
 
 
 def _side(directory: Path, vpn: str | None, read: dict[Path, tuple[RunInfo, pl.DataFrame]]) -> Side:

@@ -37,7 +37,8 @@ def history(
     """The series of all runs at or below the directories. ``metrics``: names or patterns; empty for
     the main metrics. Raises UsageError."""
     found, unread = summaries(places(directories), metrics or compared_metrics())
-    runs = found.runs
+    # A copy of a run is no second run.
+    runs = found.runs.unique(("study", "machine", "started_at"), keep="first", maintain_order=True)
     if metrics and found.cells.is_empty():
         raise UsageError(
             f"--metrics {','.join(metrics)}",

@@ -43,6 +43,11 @@ class RunInfo:
         """Whether another tool measured it, and Culvert only read the results."""
         return self.lab == IMPORTED
 
+    @property
+    def identity(self) -> tuple[str, int | None, str]:
+        """The same for copies of a run, another for every other run."""
+        return self.canonical, self.seed, self.started_at
+
     @cached_property
     def content(self) -> Mapping[str, Any]:
         """The study's canonical content; empty if the study is not recorded."""

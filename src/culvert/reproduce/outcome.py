@@ -90,6 +90,12 @@ def reproduction(
     """
     before, now = _side(published, name), _side(other, other)
     _refuse_other_study(before, now)
+    if before.run.identity == now.run.identity:
+        raise UsageError(
+            str(now.directory),
+            "it is the published run itself",
+            "give the journal of another run, or leave out --journal to make one",
+        )
     old, new = _judged(before), _judged(now)
     again = tuple(map(claim_again, old.judged, new.judged))
     return ReproduceOutcome(

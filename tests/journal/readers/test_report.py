@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import pytest
 
+from culvert.console import SafeConsole
 from culvert.errors import StudyError
 from culvert.journal.readers.formats import ForeignFormat
 from culvert.journal.readers.naming import Naming
 from culvert.report.html.page import facts
 from culvert.report.model import Data
+from culvert.report.terminal.summary import summary_of
 from culvert.report.views.headline import headline_views
 from culvert.report.views.trials import trial_list
 from culvert.report.views.trust import limits, trust
@@ -49,6 +52,14 @@ def test_it_says_that_it_was_imported(data: Data) -> None:
     names = [name for name, _ in facts(data)]
     assert "Imported" in names
     assert not {"Measured", "Took", "Governor"} & set(names)
+
+
+def test_the_terminal_says_that_no_block_pairs_the_runs(data: Data) -> None:
+    console = SafeConsole(width=200, file=io.StringIO())
+    with console.capture() as captured:
+        console.print(summary_of(data))
+    assert "against none in runs of another time" in captured.get()
+    assert "same blocks" not in captured.get()
 
 
 def test_no_trial_shows_checks_that_nobody_made(data: Data) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from culvert.commands.words import Json
 from culvert.console import err, out, print_json
+from culvert.units import plural
 
 app = typer.Typer()
 
@@ -37,6 +38,6 @@ def site(
         refused = [{"what": str(one.what), "why": one.why} for one in built.refused]
         print_json({"site": str(built.page), "runs": built.runs, "refused": refused})
     else:
-        out.print(f"{built.runs} runs   site: {built.page.absolute()}", markup=False)
+        out.print(f"{plural(built.runs, 'run')}   site: {built.page.absolute()}", markup=False)
     if built.refused:
         raise typer.Exit(1)

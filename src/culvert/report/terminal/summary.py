@@ -212,6 +212,7 @@ def _behaviour(sentences: Sequence[str]) -> Text:
 
 def _trust(data: Data, note: Trust) -> Text:
     counts = data.counts
+    where = "in the same blocks" if data.run.design.paired else "in runs of another time"
     return Text.assemble(
         (note.title, _STYLES[note.level]),
         f": {note.detail}\n",
@@ -220,7 +221,7 @@ def _trust(data: Data, note: Trust) -> Text:
         (
             f"{counts.ok} ok, {counts.invalid} invalid, {counts.failed} failed, "
             f"{counts.unsupported} unsupported. Brackets are 95 % intervals of the median. %, "
-            f"\u00d7 and + are against {BASELINE} in the same blocks, then the absolute figure.",
+            f"\u00d7 and + are against {BASELINE} {where}, then the absolute figure.",
             "dim",
         ),
     )
