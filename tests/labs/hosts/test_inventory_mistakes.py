@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from culvert.commands.labs.hosts import hosts_install
 from culvert.errors import UsageError
-from culvert.labs.hosts.listed import listing
+from culvert.install import on_hosts
+from culvert.labs.hosts.listed import listing, password
 from culvert.labs.hosts.listed.inventory import inventory_of, read_inventory
 from culvert.waiting import wait_until
 from tests.cli import Cli
@@ -152,6 +154,44 @@ def test_a_password_that_is_typed_replaces_one_that_is_encrypted() -> None:
     listed = {"all": {"hosts": ["a"]}, "_meta": {"hostvars": variables}}
     (host,) = inventory_of(Path("hosts.yml"), listed, sudo_password="typed").hosts
     assert host.sudo_password == "typed"
+
+
+@pytest.mark.parametrize("theirs", [12345, "12345"])
+def test_a_password_that_is_typed_does_not_replace_a_readable_one(theirs: object) -> None:
+    listed = {
+        "all": {"hosts": ["a"]},
+        "_meta": {"hostvars": {"a": {"ansible_become_pass": theirs}}},
+    }
+    (host,) = inventory_of(Path("hosts.yml"), listed, sudo_password="typed").hosts
+    assert host.sudo_password == "12345"
+
+
+def test_a_password_cannot_be_typed_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(_: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr(password, "getpass", nothing)
+    assert password.typed(asked=False) is None
+    with pytest.raises(UsageError, match="--ask-sudo-password: there is no terminal"):
+        password.typed(asked=True)
+
+
+def test_an_installation_takes_the_typed_password(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """In place of one that Ansible Vault encrypts."""
+    path, taken = tmp_path / "hosts.yml", list[tuple[Any, ...]]()
+
+    def install(*given: Any) -> list[Any]:
+        taken.append(given)
+        return []
+
+    path.write_text("all:\n  hosts:\n    a: {ansible_become_password: !vault 'x'}\n")
+    monkeypatch.setattr(password, "getpass", lambda _: "typed")
+    monkeypatch.setattr(on_hosts, "install_on_hosts", install)
+    hosts_install(["none"], path, ask_sudo_password=True)
+    ((_, _, (host,), sudo_password),) = taken
+    assert (host.sudo_password, sudo_password) == ("typed", "typed")
 
 
 def test_a_null_is_as_if_it_were_missing() -> None:

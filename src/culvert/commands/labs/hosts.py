@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from getpass import getpass
 from pathlib import Path
 from typing import Annotated
 
@@ -31,8 +30,9 @@ def hosts_check(
 ) -> None:
     """Check hosts and the links between them."""
     from culvert.commands.actions.hosts_check import check_hosts
+    from culvert.labs.hosts.listed.password import typed
 
-    password = getpass("sudo password on the hosts: ") if ask_sudo_password else None
+    password = typed(asked=ask_sudo_password)
     if not check_hosts(inventory, sudo_password=password, links=links, as_json=as_json):
         raise typer.Exit(1)
 
@@ -58,9 +58,10 @@ def hosts_install(
     from culvert.console import out, print_json
     from culvert.install.on_hosts import install_on_hosts
     from culvert.labs.hosts.listed.inventory import read_inventory
+    from culvert.labs.hosts.listed.password import typed
 
-    password = getpass("sudo password on the hosts: ") if ask_sudo_password else None
-    hosts = read_inventory(inventory).hosts
+    password = typed(asked=ask_sudo_password)
+    hosts = read_inventory(inventory, sudo_password=password).hosts
     results = install_on_hosts(names, inventory, hosts, password)
     if as_json:
         print_json([asdict(result) for result in results])

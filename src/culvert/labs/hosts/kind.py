@@ -46,8 +46,6 @@ class Hosts(LabKind):
         """Raises UsageError for an inventory that cannot be read, NotPossible for one with too few
         hosts for the study's own topology, whose links are measured before each block, and if no
         condition's topology can be of hosts."""
-        from getpass import getpass
-
         from culvert.console import err
         from culvert.labs.base import Lab
         from culvert.labs.hosts.facts.cpus import imagined
@@ -55,12 +53,12 @@ class Hosts(LabKind):
         from culvert.labs.hosts.lab import HostsLab
         from culvert.labs.hosts.links.real_links import possible, refuse_topology
         from culvert.labs.hosts.listed.inventory import read_inventory
+        from culvert.labs.hosts.listed.password import OPTION, typed
         from culvert.runid import new_run_id
         from culvert.study.conditions.topology import topology_of
         from culvert.topology.spec import LabSpec
 
-        asked = self.given.get("ask-sudo-password")
-        password = getpass("sudo password on the hosts: ") if asked else None
+        password = typed(asked=bool(self.given.get(OPTION)))
         hosts = read_inventory(self.inventory, sudo_password=password)
         topologies = [topology_of(study.file.lab, one) for one in study.file.condition]
         assigned = [hosts.assign(topology) for topology in possible(topologies)]

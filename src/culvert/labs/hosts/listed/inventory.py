@@ -192,8 +192,12 @@ def _names(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+def _is_encrypted(value: object) -> bool:
+    return isinstance(value, Mapping) and _VAULT in value
+
+
 def _is_open(value: object) -> object:
-    if isinstance(value, Mapping) and _VAULT in value:
+    if _is_encrypted(value):
         raise ValueError(
             "Ansible Vault encrypts it: encrypt the whole file (ansible-vault encrypt), or use "
             "--ask-sudo-password"
@@ -247,7 +251,7 @@ def _entry(
     given = {key: value for key, value in variables.items() if value is not None}
     if sudo_password is not None:  # typed in place of one that Ansible Vault encrypts
         for key in _PASSWORDS:
-            if _VAULT in (given.get(key) or ()):
+            if _is_encrypted(given.get(key)):
                 given[key] = sudo_password
     try:
         read = _Variables.model_validate(given)
