@@ -28,7 +28,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def made(place: Path, name: str) -> Path:
     directory = place / f"culvert-ssh-{name}"
     directory.mkdir()
-    (directory / "lock").touch()
+    (directory / "lock").write_text("abcdef\n")
     return directory
 
 
@@ -45,6 +45,28 @@ def test_a_dead_one_is_removed_and_one_in_use_stays(place: Path) -> None:
         open_fleet()
     assert [path.name for path in place.iterdir()] == [live.name]
     assert not dead.exists()
+
+
+def test_one_that_is_being_made_stays(place: Path) -> None:
+    """Its lock exists, and is held a moment later."""
+    made(place, "x").joinpath("lock").write_text("")
+    open_fleet()
+    assert (place / "culvert-ssh-x" / "lock").exists()
+
+
+def test_one_in_use_is_not_one_that_is_being_made(place: Path) -> None:
+    with Fleet(Inventory(Path("hosts.yml"), ()), new_run_id()):
+        (lock,) = place.glob("culvert-ssh-*/lock")
+        assert lock.read_text()
+
+
+def test_what_remains_on_a_host_is_a_warning(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(SshHost, "close", lambda _: ["the device wg0 cannot be removed"])
+    with Fleet(Inventory(Path("hosts.yml"), (HostEntry("a", "a"),)), new_run_id()):
+        pass
+    assert capsys.readouterr().err == "warning: host a: the device wg0 cannot be removed\n"
 
 
 def test_a_pipe_in_the_lock_s_place_stops_nobody(place: Path) -> None:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self, TypeVar
 
+from culvert.console import err
 from culvert.errors import CulvertError, HostLost, UsageError
 from culvert.files.plain import open_own
 from culvert.labs.hosts.host import SshHost
@@ -28,7 +29,8 @@ T = TypeVar("T")
 
 
 class Fleet:
-    """A context manager: leaving it ends every connection, and so everything on the hosts."""
+    """A context manager: leaving it ends every connection, and so everything on the hosts; what
+    remains there is a warning."""
 
     def __init__(self, inventory: Inventory, run_id: str) -> None:
         self.inventory = inventory
@@ -37,6 +39,7 @@ class Fleet:
         self._directory = Path(tempfile.mkdtemp(prefix=_PREFIX))  # mode 0700
         self._lock = (self._directory / _LOCK).open("w")
         fcntl.flock(self._lock, fcntl.LOCK_EX)
+        print(run_id, file=self._lock, flush=True)
         self._hosts = {
             entry.name: SshHost(
                 entry,
@@ -110,7 +113,8 @@ class Fleet:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        for problem in self.close():
+            err.print(f"warning: {problem}", markup=False, style="yellow")
 
 
 def _connected(host: SshHost) -> SshHost:
@@ -132,4 +136,5 @@ def _remove_dead() -> None:
                 continue
             with open_own(directory / _LOCK) as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(directory, ignore_errors=True)
+                if os.fstat(lock.fileno()).st_size:  # else its controller is about to hold it
+                    shutil.rmtree(directory, ignore_errors=True)

@@ -46,7 +46,6 @@ class Hosts(LabKind):
         """Raises UsageError for an inventory that cannot be read, NotPossible for one with too few
         hosts for the study's own topology, whose links are measured before each block, and if no
         condition's topology can be of hosts."""
-        from culvert.console import err
         from culvert.labs.base import Lab
         from culvert.labs.hosts.facts.cpus import imagined
         from culvert.labs.hosts.fleet import Fleet
@@ -63,7 +62,6 @@ class Hosts(LabKind):
         topologies = [topology_of(study.file.lab, one) for one in study.file.condition]
         assigned = [hosts.assign(topology) for topology in possible(topologies)]
         nodes = max(len(topology.nodes) for topology in topologies)
-        fleet = Fleet(hosts, new_run_id())
 
         def make_lab(spec: LabSpec) -> Lab:
             return HostsLab(fleet, spec, allow_impairment=bool(self.given.get("allow-impairment")))
@@ -72,7 +70,7 @@ class Hosts(LabKind):
             refuse_topology(topology)
             return hosts.assign(topology)
 
-        try:
+        with Fleet(hosts, new_run_id()) as fleet:
             yield Place(
                 make_lab,
                 imagined(nodes),
@@ -80,6 +78,3 @@ class Hosts(LabKind):
                 require=require,
                 begin=lambda: fleet.begin(assigned[0].values()),
             )
-        finally:
-            for problem in fleet.close():
-                err.print(f"warning: {problem}", markup=False, style="yellow")
