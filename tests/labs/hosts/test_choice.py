@@ -10,13 +10,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from ipaddress import IPv4Network
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.errors import NotPossible
+from culvert.errors import LabError, NotPossible
 from culvert.journal.journal import Journal
 from culvert.labs.base import Footprint
 from culvert.labs.hosts.demo import DemoHosts
@@ -52,6 +53,23 @@ def survey(
         {17: frozenset(udp or ()), 6: frozenset(tcp or ())},
         (0,),
     )
+
+
+LOOPBACK = {"ifname": "lo", "addr_info": [{"local": "127.0.0.1", "prefixlen": 8, "scope": "host"}]}
+ETHERNET = {"ifname": "e", "addr_info": [{"local": "10.0.0.1", "prefixlen": 8, "scope": "global"}]}
+
+
+@pytest.mark.parametrize(
+    ("addresses", "remedy"),
+    [
+        ([LOOPBACK, ETHERNET], "set culvert_address in the inventory to one of: 10.0.0.1 (e)"),
+        ([LOOPBACK], "give it an IPv4 address: links between hosts are measured in IPv4"),
+    ],
+)
+def test_a_host_that_ssh_reaches_over_ipv6(addresses: list[dict[str, Any]], remedy: str) -> None:
+    with pytest.raises(LabError, match="2001:db8::1") as caught:
+        replace(survey(), addresses=addresses).end("2001:db8::1")
+    assert caught.value.remedy == remedy
 
 
 @given(_NAME, st.sets(_NAME, max_size=4), st.integers(0, 30))

@@ -102,17 +102,19 @@ class Survey:
         return frozenset(str(entry["table"]) for entry in self.firewall)
 
     def end(self, address: str | None) -> Attachment:
-        """The device with this address. Raises LabError that lists those there are."""
+        """The device with this address. Raises LabError that lists those of links."""
+        others = []
         for name, each in _each_address(self.addresses):
-            if each.get("local") == address:
+            if each["local"] == address:
                 return Attachment(name, IPv4Interface(f"{address}/{each['prefixlen']}"))
-        shown = ", ".join(
-            f"{each['local']} ({name})" for name, each in _each_address(self.addresses)
-        )
+            if each.get("scope") != "host":
+                others.append(f"{each['local']} ({name})")
         raise LabError(
             f"host {self.host}",
-            f"none of its devices has the address {address or 'of the SSH connection'}",
-            f"set culvert_address in the inventory to one of: {shown}",
+            f"none of its devices has the IPv4 address {address or 'of the SSH connection'}",
+            f"set culvert_address in the inventory to one of: {', '.join(others)}"
+            if others
+            else "give it an IPv4 address: links between hosts are measured in IPv4",
         )
 
     def overlapping(self, network: IPv4Network) -> Iterator[str]:
