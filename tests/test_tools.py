@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pwd
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,26 @@ def test_a_user_has_tools_besides_roots(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert tools.tool_directories() == (tmp_path / "culvert/tools", tools.MACHINES)
     monkeypatch.setenv("CULVERT_TOOLS", str(tmp_path / "x"))
     assert tools.tool_directories() == (tmp_path / "x",)
+
+
+def test_a_relative_path_is_no_user_s_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the XDG Base Directory Specification has it."""
+    monkeypatch.setenv("HOME", "/home/u")
+    monkeypatch.setenv("XDG_DATA_HOME", "data")
+    assert tools.users_directory("XDG_DATA_HOME", "x") == Path("/home/u/x")
+
+
+def test_a_user_id_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(_: int) -> None:
+        raise KeyError
+
+    monkeypatch.delenv("HOME")
+    monkeypatch.delenv("CULVERT_TOOLS", raising=False)
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    monkeypatch.setattr(tools, "is_root", lambda: False)
+    assert tools.find("sh") is not None
+    assert str(tools.cache_directory()).startswith("/nonexistent/")
 
 
 def test_a_preferred_directory_comes_first_and_names_what_was_used(

@@ -21,7 +21,8 @@ SYSTEM_DIRECTORIES = ("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/libexec")
 """Searched after PATH, because they are often missing in a user's PATH."""
 
 
-MACHINES = Path("/var/lib/culvert/tools")
+_TOOLS = "culvert/tools"
+MACHINES = Path("/var/lib") / _TOOLS
 """Root's tool directory, whose programs all users of the machine may run."""
 
 
@@ -30,7 +31,7 @@ def tools_directory() -> Path:
     chosen = os.environ.get("CULVERT_TOOLS")
     if chosen:
         return Path(chosen)
-    return MACHINES if is_root() else _users()
+    return MACHINES if is_root() else users_directory("XDG_DATA_HOME", ".local/share") / _TOOLS
 
 
 def tool_directories() -> tuple[Path, ...]:
@@ -39,17 +40,24 @@ def tool_directories() -> tuple[Path, ...]:
     return (own,) if os.environ.get("CULVERT_TOOLS") or own == MACHINES else (own, MACHINES)
 
 
-def _users() -> Path:
-    """The user's data directory, by the XDG Base Directory Specification."""
-    data = os.environ.get("XDG_DATA_HOME")
-    return (Path(data) if data else Path.home() / ".local/share") / "culvert/tools"
-
-
 def cache_directory() -> Path:
-    """The user's cache, by the same specification, which ignores a relative path."""
-    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    home = Path(os.environ.get("HOME", "/nonexistent"))
-    return (named if named.is_absolute() else home / ".cache") / "culvert"
+    """The user's cache."""
+    return users_directory("XDG_CACHE_HOME", ".cache") / "culvert"
+
+
+def users_directory(variable: str, usual: str) -> Path:
+    """One of the user's directories by the XDG Base Directory Specification, which ignores a
+    relative path in a variable; ``usual`` is in the home directory."""
+    named = Path(os.environ.get(variable, ""))
+    return named if named.is_absolute() else home() / usual
+
+
+def home() -> Path:
+    """The user's; a directory that does not exist for a user id without one, as in a container."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path("/nonexistent")
 
 
 @dataclass(frozen=True)

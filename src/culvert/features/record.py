@@ -13,6 +13,7 @@ from culvert.features.criteria import Criterion
 from culvert.files.folder import any_folder
 from culvert.files.plain import read_plain
 from culvert.privilege import is_root
+from culvert.tools import users_directory
 
 MACHINES = Path("/var/lib/culvert")
 _FILE = "features.json"
@@ -42,8 +43,7 @@ def state_directory() -> Path:
         return Path(chosen)
     if is_root():
         return MACHINES
-    state = os.environ.get("XDG_STATE_HOME")
-    return (Path(state) if state else Path.home() / ".local/state") / "culvert"
+    return users_directory("XDG_STATE_HOME", ".local/state") / "culvert"
 
 
 def read_records() -> list[Record]:

@@ -22,6 +22,7 @@ from urllib.parse import SplitResult, quote, urlencode, urljoin, urlsplit
 from culvert.errors import LabError, UsageError
 from culvert.files.json_text import read_json
 from culvert.labs.kubernetes.image import Blob, Image, contents
+from culvert.tools import home
 
 DEADLINE_S = 60.0
 MOST_BYTES = 1 << 20
@@ -254,7 +255,7 @@ def _reason(answer: Answer) -> str:
 def config_file() -> Path:
     """$DOCKER_CONFIG/config.json, or ~/.docker/config.json."""
     given = os.environ.get("DOCKER_CONFIG")
-    return (Path(given) if given else Path.home() / ".docker") / "config.json"
+    return (Path(given) if given else home() / ".docker") / "config.json"
 
 
 def credentials_of(registry: str) -> str | None:
