@@ -226,6 +226,32 @@ def test_one_that_fails_in_the_middle_of_a_run_ends_it(
         assert "remains until `culvert clean`" in capsys.readouterr().err
 
 
+def test_a_login_that_cannot_be_renewed_ends_it(
+    server: Server,
+    kubeconfig: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """As one that has expired does: the program of credentials fails from its second call on."""
+    monkeypatch.setattr(Workspace, "open", _opened)
+    server.serve = answering(json.dumps(VERSION).encode())
+    given = {"token": "x", "expirationTimestamp": "2020-01-01T00:00:00Z"}
+    said = json.dumps({"apiVersion": "v1", "kind": "ExecCredential", "status": given})
+    script = f"mkdir {kubeconfig}.called || exit; echo '{said}'"
+    program = {"apiVersion": "v1", "command": "sh", "args": ["-c", script]}
+    content = json.loads(kubeconfig.read_text())
+    content["users"][0]["user"] = {"exec": program}
+    kubeconfig.write_text(json.dumps(content))
+    api, again = Api.of(kubeconfig), Path(f"{kubeconfig}.called")
+    again.rmdir()
+    with ReachedCluster(api, Options("image:1"), NO_WISHES, prove=False) as reached:
+        reached.under(registry.create(registry.parse("none")), LabSpec())
+        with pytest.raises(Unreachable, match="credential program") as error:
+            reached.require_reachable()
+        assert "may wait for a login" in error.value.remedy
+    assert "remains until `culvert clean`" in capsys.readouterr().err
+
+
 def _opened(place: Workspace) -> None:
     place.owner = Owner("run", "uid")
     place._made.append(place.home)

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from culvert.console import err
-from culvert.errors import CulvertError, LabError, NotPossible, Unreachable
+from culvert.errors import CulvertError, NotPossible, Unreachable
 from culvert.labs.kubernetes.api.client import Api
 from culvert.labs.kubernetes.pods.lab import NO_WISHES, KubernetesLab, Wishes
 from culvert.labs.kubernetes.pods.workspace import Options, Workspace
@@ -209,7 +209,7 @@ class ReachedCluster(Clusters):
         self._under = None
         try:
             self._stack.close()
-        except LabError as error:
+        except CulvertError as error:
             text = f"warning: {error}; what the run made in it remains until `culvert clean` has "
             err.print(f"{text}removed it (--kubeconfig)", markup=False, style="yellow")
 
@@ -220,7 +220,7 @@ class ReachedCluster(Clusters):
                 self._api.version()
             else:
                 self._under.workspace.renew()
-        except LabError as error:
+        except CulvertError as error:
             raise Unreachable(error.what, error.why, error.remedy) from error
 
     def _open(self) -> Under:
