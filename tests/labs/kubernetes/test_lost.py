@@ -8,9 +8,11 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from culvert.labs.kubernetes.api.refusal import ApiError, Http
 from culvert.labs.kubernetes.embedded.cluster import EmbeddedCluster
 from culvert.labs.kubernetes.pods import lost, manifests, namespaces
 from culvert.labs.kubernetes.pods.lost import Controller, RunHere
@@ -70,6 +72,25 @@ def test_a_controller_elsewhere_is_lost_long_after_its_last_pod() -> None:
 def test_in_a_container_of_this_machine_processes_have_other_numbers() -> None:
     me = Controller.this()
     assert replace(me, processes=me.processes + 1).lives() is None
+
+
+def test_one_that_this_user_may_not_remove_stops_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user with --namespace may list the namespaces of the cluster, and delete none."""
+    refused = []
+
+    def delete(what: str, *_: object) -> None:
+        refused.append(what)
+        raise ApiError(what, "is forbidden", "ask for it", Http.FORBIDDEN)
+
+    api = SimpleNamespace(delete=delete, core=SimpleNamespace(delete_namespace=None))
+    monkeypatch.setattr(lost, "runs_in", lambda *_: [run(ended_process(), 0.0)])
+    place = Workspace(api, NEXT, replace(OPTIONS, namespace=THEIRS))  # type: ignore[arg-type]
+    monkeypatch.setattr(place, "require_rights", lambda: None)
+    monkeypatch.setattr(place, "_open", lambda: None)
+    place.open()
+    assert refused == ["namespace culvert-abc123"]
+    with pytest.raises(ApiError, match="is forbidden"):  # `culvert clean` says so
+        lost.remove_lost(place.api, THEIRS)
 
 
 @pytest.fixture(scope="session")

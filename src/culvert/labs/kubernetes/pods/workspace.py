@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from ipaddress import IPv4Address
@@ -11,7 +12,7 @@ from typing import Any
 
 from culvert.errors import LabError, NotPossible
 from culvert.labs.kubernetes.api.client import Api
-from culvert.labs.kubernetes.api.refusal import Http
+from culvert.labs.kubernetes.api.refusal import ApiError, Http
 from culvert.labs.kubernetes.pods import lost, manifests, namespaces, state
 from culvert.labs.kubernetes.pods.lost import Controller
 from culvert.labs.kubernetes.pods.manifests import Manifest, Owner, PodPlan
@@ -54,7 +55,8 @@ class Workspace:
         """Check the user's rights, remove what lost runs left, make the namespace. After an error
         nothing remains."""
         self.require_rights()
-        lost.remove_lost(self.api, self.options.namespace, wait=False)
+        with suppress(ApiError):  # what a run of another user left may be out of reach
+            lost.remove_lost(self.api, self.options.namespace, wait=False)
         try:
             self._open()
         except BaseException:
