@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from culvert import tools
 from culvert.errors import CulvertError
-from culvert.labs.vm import boots, guest, places
+from culvert.labs.vm import boots, build, guest, places
 from culvert.labs.vm.choose import choose
 from culvert.labs.vm.qemu import Kvm, Tcg
 from culvert.labs.vm.uml import Uml
@@ -21,6 +22,29 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.write_text("#!/bin/sh\nprintf '\\033[2J\\033cstuck\\n'\nsleep 60\n")
     path.chmod(0o755)
     return path
+
+
+def test_a_user_s_are_beside_root_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where root's are, an ordinary user can neither build one nor keep what a trial has shown."""
+    root, own = tmp_path / "root", tmp_path / "cache/culvert/kernels"
+    monkeypatch.delenv("CULVERT_TOOLS", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(tools, "MACHINES", root)
+    for module in (places, tools):
+        monkeypatch.setattr(module, "is_root", lambda: False)
+    for made in (root / "kernels/uml-1", own / "uml-2"):
+        made.mkdir(parents=True)
+    assert places.kernels() == own
+    assert places.found("uml-*") == [own / "uml-2", root / "kernels/uml-1"]
+
+
+def test_a_kernel_that_cannot_be_kept_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "kernels", lambda: tmp_path / "kernels")
+    with pytest.raises(FileNotFoundError):
+        build._keep(tmp_path, "7.2", "linux-source-7.2 7.2.1-1", 1.0)
+    assert list((tmp_path / "kernels").iterdir()) == []
 
 
 def test_what_boots_nothing_is_told_with_its_last_words(

@@ -170,19 +170,21 @@ def _keep(out: Path, release: str, source: str, built_s: float) -> GuestKernel:
     target = places.kernels() / f"uml-{release}-{config[:8]}"
     kernel = GuestKernel(target, release, source, config, round(built_s, 1))
     target.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=".new-", dir=target.parent))
-    fresh.chmod(0o755)
-    shutil.copy(out / PROGRAM, fresh / PROGRAM)
-    shutil.copy(out / ".config", fresh / "config")
-    record = {name: value for name, value in asdict(kernel).items() if name != "path"}
-    (fresh / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    shutil.rmtree(target, ignore_errors=True)
-    fresh.rename(target)
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=target.parent) as scratch:
+        fresh = Path(scratch) / "kernel"
+        fresh.mkdir()
+        fresh.chmod(0o755)
+        shutil.copy(out / PROGRAM, fresh / PROGRAM)
+        shutil.copy(out / ".config", fresh / "config")
+        record = {name: value for name, value in asdict(kernel).items() if name != "path"}
+        (fresh / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        shutil.rmtree(target, ignore_errors=True)
+        fresh.rename(target)
     return kernel
 
 
 def _kept() -> Iterator[GuestKernel]:
-    for record in places.kernels().glob(f"uml-*/{RECORD}"):
+    for record in places.found(f"uml-*/{RECORD}"):
         try:
             content = json.loads(read_plain(record, MOST_RECORD_BYTES))
             kernel = GuestKernel(record.parent, **content)

@@ -47,7 +47,7 @@ class CloudKernel:
 
 def fetched() -> CloudKernel | None:
     """The newest fetched kernel; None if there is none."""
-    found = sorted(places.kernels().glob("cloud-*"), key=lambda path: version_numbers(path.name))
+    found = sorted(places.found("cloud-*"), key=lambda path: version_numbers(path.name))
     return CloudKernel.at(found[-1]) if found else None
 
 
@@ -71,8 +71,8 @@ def fetch(say: Callable[[str], None]) -> CloudKernel:
             )
         version = archive.version(package)
         target = places.kernels() / f"cloud-{package.split('-', 2)[2]}"
-        if target.is_dir():
-            return CloudKernel.at(target)
+        for kept in places.found(target.name):
+            return CloudKernel.at(kept)
         say(f"fetching {package} {version}")
         tree = Path(scratch) / "tree"
         for part in ("base", "binary", "modules", "image"):
