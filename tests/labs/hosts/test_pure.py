@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from culvert import tools
 from culvert.errors import NotPossible
+from culvert.labs.hosts.demo import CONTROLLER, DemoHosts
 from culvert.labs.hosts.facts.cpus import PER_NODE, imagined, own_cpus
 from culvert.labs.hosts.links.real_links import possible, refuse_emulated
 from culvert.labs.hosts.ssh.failures import SshError, connection_error
@@ -116,3 +119,16 @@ def test_a_tunnel_as_default_route_is_refused_with_its_reason_before_hosts_are_c
         possible([public()])
     assert "lab netns" in refused.value.remedy
     assert possible([public(), star(2)]) == [star(2)]
+
+
+def test_the_demonstration_s_ssh_finds_programs_in_any_directory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/home/a b/100%/python")
+    monkeypatch.setattr(tools, "require", lambda name, _: Path("/home/a b", name))
+    demo = DemoHosts()
+    lines = demo._ssh_config(demo.node(CONTROLLER)).splitlines()
+    (command,) = (line.split(maxsplit=1)[1] for line in lines if "ProxyCommand" in line)
+    words = shlex.split(command)
+    assert "/home/a b/100%%/python" in words  # ssh replaces %% by %
+    assert words[-2:] == ["%h", "%p"]

@@ -15,6 +15,7 @@ configuration of ssh and the inventory are files of the run's directory.
 from __future__ import annotations
 
 import json
+import shlex
 import socket
 import sys
 from collections.abc import Mapping
@@ -166,7 +167,8 @@ Subsystem sftp internal-sftp
 
     def _ssh_config(self, controller: NetnsNode) -> str:
         probe = tools.require("culvert-probe", "run `make setup`")
-        way = f"{probe} exec --netns={controller.netns_path} -- {sys.executable} -I -S"
+        enter = [str(probe), "exec", f"--netns={controller.netns_path}", "--"]
+        way = shlex.join([*enter, sys.executable, "-I", "-S", str(_THROUGH)]).replace("%", "%%")
         return f"""\
 Host *
   User root
@@ -174,7 +176,7 @@ Host *
   IdentitiesOnly yes
   UserKnownHostsFile {self.directory}/known_hosts
   GlobalKnownHostsFile /dev/null
-  ProxyCommand {way} {_THROUGH} %h %p
+  ProxyCommand {way} %h %p
   ProxyUseFdpass yes
 """
 
