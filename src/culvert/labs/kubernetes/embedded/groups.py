@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from culvert.errors import NotPossible
 from culvert.machine import cgroup
 from culvert.machine.cgroup import MountedHierarchy
@@ -9,6 +11,9 @@ from culvert.machine.cgroup import MountedHierarchy
 _COPIED = ("cpuset.cpus", "cpuset.mems")
 """Empty in a new group of version 1, which then accepts no process."""
 _NEEDED = ("cpu", "memory", "pids")
+_OF_THE_KUBELET = (*_NEEDED, "cpuset", "hugetlb")
+"""In version 2 its group must have those of them that the first group has (kubernetes,
+pkg/kubelet/cm/cgroup_v2_manager_linux.go)."""
 
 
 def name_of(run_id: str, node: str) -> str:
@@ -24,7 +29,7 @@ def make(name: str) -> list[str]:
     mounted = cgroup.hierarchies()
     first = [each for each in mounted if each.version == 1]
     if first:
-        _require({word for each in first for word in each.controllers})
+        _require(_NEEDED, {word for each in first for word in each.controllers})
         for each in first:
             _make_first(each, name)
         return [f"{_option(each)}:{each.path.name}" for each in first]
@@ -32,7 +37,11 @@ def make(name: str) -> list[str]:
     if not second:
         raise NotPossible("control groups", "none are mounted", "mount cgroup2 on /sys/fs/cgroup")
     (unified,) = second
-    _require(set((unified.path / "cgroup.subtree_control").read_text().split()))
+    there, below = (
+        set((unified.path / f"cgroup.{file}").read_text().split())
+        for file in ("controllers", "subtree_control")
+    )
+    _require([word for word in _OF_THE_KUBELET if word in there or word in _NEEDED], below)
     (unified.path / name).mkdir(exist_ok=True)
     cgroup.hold(unified.path / name)
     return [f"unified:{unified.path}"]
@@ -58,11 +67,13 @@ def _option(hierarchy: MountedHierarchy) -> str:
     return f"none,{words}" if words.startswith("name=") else words
 
 
-def _require(found: set[str]) -> None:
-    missing = [word for word in _NEEDED if word not in found]
+def _require(needed: Sequence[str], found: set[str]) -> None:
+    missing = [word for word in needed if word not in found]
     if missing:
+        enable = " ".join(f"+{word}" for word in missing)
         raise NotPossible(
             "control groups for pods",
             f"this machine's have no controller {', '.join(missing)}",
-            "enable it in /sys/fs/cgroup/cgroup.subtree_control, or boot with it",
+            f"echo {enable} | sudo tee /sys/fs/cgroup/cgroup.subtree_control, or boot a kernel "
+            "that has it",
         )
