@@ -11,6 +11,7 @@ from culvert.report.views.headline import headline_views
 from culvert.site.badge import badge
 from culvert.site.build import build
 from tests.cli import Cli
+from tests.compare.runs import write_run
 
 from .conftest import GO, Sites
 
@@ -65,6 +66,23 @@ def test_figures_and_sentences_are_those_of_the_report(sites: Sites) -> None:
     page = (sites.out / "vpn" / "wireguard.html").read_text()
     assert lines[GO]["figures"][0]["absolute"] in page
     assert [one["vpn"] for one in told["series"]] == ["none", "openvpn/aes-256-gcm", GO]
+
+
+def test_a_newer_run_without_figures_or_without_a_vpn_leaves_no_empty_part(
+    tmp_path: Path,
+) -> None:
+    def page(name: str) -> str:
+        build([tmp_path / "runs"], tmp_path / "out")
+        return (tmp_path / "out" / name).read_text()
+
+    write_run(tmp_path / "runs" / "a", {"none": [9e8] * 6, GO: [5e8] * 6})
+    write_run(tmp_path / "runs" / "b", {"none": []})
+    assert "500 Mbit/s" in page("index.html")
+    assert "<h2>Badges</h2>" in page("vpn/wireguard.html")
+    write_run(tmp_path / "runs" / "c", {"none": [9e8] * 6})
+    found = page("vpn/wireguard.html")
+    assert "The newest run of its studies does not have it." in found
+    assert not {"<h2>In words</h2>", "<h2>Badges</h2>"} & set(re.findall("<h2>.*?</h2>", found))
 
 
 def test_one_machine_is_named_once(sites: Sites) -> None:

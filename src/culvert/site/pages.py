@@ -34,9 +34,9 @@ class Site:
 
     @property
     def newest(self) -> list[Entry]:
-        """The newest run of each study on each machine."""
+        """The newest run of each study on each machine; without figures only if all are."""
         found: dict[tuple[str, str], Entry] = {}
-        for one in self.entries:
+        for one in sorted(self.entries, key=_without_figures):
             found.setdefault((one.study, one.machine), one)
         return list(found.values())
 
@@ -122,6 +122,10 @@ def _assets() -> Iterator[tuple[str, bytes]]:
     yield "site.js", script.encode()
     yield "vega.js", str(drawing_script()).encode()
     yield ".nojekyll", b""
+
+
+def _without_figures(one: Entry) -> bool:
+    return not any(line.figures for line in one.lines)
 
 
 def _study(one: Entry) -> str:
