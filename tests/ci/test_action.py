@@ -82,9 +82,18 @@ def test_a_pull_request_is_measured_commented_and_passed(recorded: Path) -> None
     assert ran.summary == "| t |\n"
     assert ran.outputs["measure"]["regressed"] == "false"
     assert options["--out"] in ran.uploaded
-    assert (recorded / "comment").read_text() == "<!-- culvert -->\n| t |\n"
+    assert Path(options["--out"]).name == ran.outputs["measure"]["name"]
+    assert (recorded / "comment").read_text() == "<!-- culvert-wireguard-go-gate -->\n| t |\n"
     assert "--method POST repos/us/vpn/issues/7/comments" in words(recorded, "gh")[-1]
     assert "secret" not in ran.printed + "".join(words(recorded, "gh"))
+
+
+def test_several_vpns_have_results_artifacts_and_comments_of_their_own() -> None:
+    steps = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]
+    named = {step["name"]: step for step in steps}
+    own = "${{ steps.measure.outputs.name }}"
+    assert named["Upload the report"]["with"]["name"] == own
+    assert named["Comment the table"]["env"]["NAME"] == own
 
 
 def test_a_slower_head_fails_after_its_comment(recorded: Path) -> None:
