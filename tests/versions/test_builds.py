@@ -75,7 +75,7 @@ def test_commits_between_two(tmp_path: Path) -> None:
     for good, bad in ((commits[2], commits[0]), (commits[0], commits[0])):
         with pytest.raises(UsageError, match="does not come after"):
             repository.after(good, bad)
-    with pytest.raises(UsageError, match="commit nothing"):
+    with pytest.raises(UsageError, match='commit "nothing"'):
         repository.commit("nothing")
     with pytest.raises(UsageError, match="not a git repository"):
         Repository(tmp_path).commit("HEAD")

@@ -35,7 +35,7 @@ class Repository:
             remedy = "give a directory in a git repository that this user may read"
             raise UsageError(f"--repo {self.directory}", why.removeprefix("fatal: "), remedy)
         raise UsageError(
-            f"commit {revision}",
+            f'commit "{revision}"',
             why,
             "name a branch, a tag or a commit; in a CI, fetch the whole history",
         )

@@ -228,6 +228,8 @@ def installed_catalogue() -> Catalogue:
 
 def _canonical(word: str) -> str:
     whole, build = split_build(word)
+    if build and whole == "none":
+        raise UsageError(f'VPN "{word}"', "the baseline has no programs to build", "name a VPN")
     return built(str(parse(whole)), build)
 
 

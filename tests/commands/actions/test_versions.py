@@ -119,7 +119,10 @@ def test_wrong_use_is_named_before_anything_is_built(
     assert (found.code, "soon" in found.err) == (2, True)
     found = say("versions", "HEAD", "HEAD", *words)
     assert (found.code, "ended with exit code 1" in found.err) == (1, True)
-    assert say("versions", "HEAD", "none", *words).code == 2
+    say("versions", "HEAD", "", *words).refused(2, 'commit "": it is not in the repository')
+    say("versions", "HEAD", "HEAD", *words, "--vpn", "none").refused(2, "has no programs to build")
+    write_run(tmp_path / "out", {"wireguard/go": BASE})
+    say("versions", "HEAD", "HEAD", *words).refused(2, "already contains a journal")
     claim = ("--claim", "tcp goodput falls by 5 %")
     for command in (("versions", "HEAD", "HEAD"), ("bisect", "HEAD", "HEAD", *claim)):
         say(*command, *words, "--alpha", "0").refused(2, "--alpha")

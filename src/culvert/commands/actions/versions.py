@@ -14,7 +14,8 @@ from culvert.compare.form import Form
 from culvert.compare.outcome import CompareOutcome, compare
 from culvert.compare.side import sides
 from culvert.console import err
-from culvert.errors import CulvertError, NotPossible
+from culvert.errors import CulvertError, NotPossible, UsageError
+from culvert.journal.journal import Journal
 from culvert.labs.this_machine import ThisMachine
 from culvert.study.builds import split_build
 from culvert.study.study import Study
@@ -49,6 +50,9 @@ def run_versions(request: VersionsRequest, form: Form) -> bool:
     has no trial that counts. Raises CulvertError."""
     tolerance = share(request.tolerance, "--tolerance", most=0.5)
     alpha = error_rate(request.alpha)
+    if Journal.exists(request.directory):
+        why = "it already contains a journal"
+        raise UsageError(str(request.directory), why, "choose another --out")
     plan = {"blocks": {"budget": request.budget}}
     text = request.composed.text({BASE: composed.UNBUILT, HEAD: composed.UNBUILT}, plan)
     study = Study.parse(text, installed_catalogue(), source=request.composed.study)
