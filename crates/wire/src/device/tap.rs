@@ -125,6 +125,21 @@ impl Tap {
     }
 }
 
+#[cfg(test)]
+impl Tap {
+    /// What is written to it is received at the socket, a frame at a time.
+    pub fn to_a_socket() -> (Self, std::os::unix::net::UnixDatagram) {
+        let (ours, theirs) = std::os::unix::net::UnixDatagram::pair().expect("two sockets");
+        theirs.set_nonblocking(true).expect("it has no deadline");
+        let tap = Self {
+            descriptor: ours.into(),
+            statistics: File::open("/dev/null").expect("it is there"),
+            device: "u0".parse().expect("a name"),
+        };
+        (tap, theirs)
+    }
+}
+
 impl AsFd for Tap {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()

@@ -77,22 +77,23 @@ impl Egress {
     /// Send the parcel, maybe with those that follow until `flush`. The caller's hold on its frame
     /// is taken over.
     pub fn send(&mut self, arena: &mut Arena, parcel: Parcel) -> Result<(), Errno> {
-        let alone = self.parcels.len() == 1;
-        if let Some(last) = self.parcels.last_mut()
-            && last.frame == parcel.frame
-            && last.end == parcel.first
-            && (alone || self.packets < MOST_JOINED)
-        {
-            last.end = parcel.end;
-            // one hold of the parcel is enough
-            arena.release(parcel.frame);
-            self.count(arena, parcel);
-            return Ok(());
-        }
-        if !self.continues(arena, parcel) {
+        let follows = self
+            .parcels
+            .last()
+            .is_some_and(|last| last.frame == parcel.frame && last.end == parcel.first);
+        // What one frame brought fits into one.
+        let of_one_frame = follows && self.parcels.len() == 1;
+        if !of_one_frame && !self.continues(arena, parcel) {
             self.flush(arena)?;
         }
-        self.parcels.push(parcel);
+        match self.parcels.last_mut().filter(|_| follows) {
+            Some(last) => {
+                last.end = parcel.end;
+                // one hold of the parcel is enough
+                arena.release(parcel.frame);
+            }
+            None => self.parcels.push(parcel),
+        }
         self.count(arena, parcel);
         if !self.joins {
             self.flush(arena)?;
@@ -274,5 +275,104 @@ fn flip_bit(packet: &mut [u8], draw: u64) {
     if bits > 0 {
         let bit = draw % bits;
         packet[from + (bit / 8) as usize] ^= 1 << (bit % 8);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::vnet::{Segmentation, SuperPacket, Unfinished};
+    use crate::schedule::chance::Chance;
+    use proptest::prelude::*;
+
+    const HEADERS: usize = 14 + 20 + 8;
+
+    /// A frame of datagrams of that size, the last of which may be shorter, as the kernel gives it.
+    fn read_in(arena: &mut Arena, segment_bytes: usize, payload: &[u8]) -> (FrameId, Cut) {
+        let udp_bytes = 8 + payload.len() as u16;
+        let mut frame = vec![0; 12];
+        frame.extend([8, 0, 0x45, 0]);
+        frame.extend((20 + udp_bytes).to_be_bytes());
+        frame.extend([0, 0, 0x40, 0, 64, 17, 0, 0, 198, 18, 0, 1, 198, 18, 0, 2]);
+        frame.extend([0x13, 0x88, 0x13, 0x89]);
+        frame.extend(udp_bytes.to_be_bytes());
+        frame.extend([0, 0]);
+        frame.extend(payload);
+        let super_packet = SuperPacket {
+            segmentation: Segmentation::Udp,
+            segment_bytes: segment_bytes as u16,
+            header_bytes: HEADERS as u16,
+        };
+        let vnet = Vnet {
+            checksum: Some(Unfinished {
+                start: 34,
+                offset: 6,
+            }),
+            valid: false,
+            super_packet: (payload.len() > segment_bytes).then_some(super_packet),
+        };
+        let cut = match vnet.super_packet {
+            Some(packet) => Cut::of(&frame, packet),
+            None => Cut::of_datagram(&frame, &vnet),
+        };
+        let cut = cut.expect("datagrams");
+        let written = [&vnet.write()[..], &frame].concat();
+        let room = arena.room().expect("room");
+        room[..written.len()].copy_from_slice(&written);
+        (arena.keep(written.len(), vnet, Some(cut)), cut)
+    }
+
+    /// The datagrams of what was written.
+    fn datagrams(written: &[u8]) -> Vec<Vec<u8>> {
+        let (header, frame) = written.split_first_chunk().expect("a header");
+        let length = usize::from(u16::from_be_bytes([frame[16], frame[17]]));
+        assert_eq!(length, frame.len() - 14, "the length of the IP packet");
+        let packet = Vnet::read(header).expect("a header").super_packet;
+        let segment_bytes = packet.map_or(length, |packet| usize::from(packet.segment_bytes));
+        let parts = frame[HEADERS..].chunks(segment_bytes);
+        parts.map(<[u8]>::to_vec).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn datagrams_stay_what_they_are_whatever_is_joined(
+            frames in prop::collection::vec(
+                (prop::sample::select(vec![80_usize, 1000, 1472, 8972]), 1..60_usize, 0..1472_usize, 0..60_usize),
+                1..6,
+            ),
+        ) {
+            let (tap, other_end) = Tap::to_a_socket();
+            let mut egress = Egress::new(tap, Arc::default(), Arc::new(Tape::new(Chance::new(1, 1))), true);
+            let mut arena = Arena::new(64 << 20);
+            let (mut sent, mut arrived, mut number) = (Vec::new(), Vec::new(), 0_u8);
+            let mut buffer = vec![0; 1 << 17];
+            // The socket holds a few frames only.
+            let mut receive = || {
+                while let Ok(bytes) = other_end.recv(&mut buffer) {
+                    arrived.extend(datagrams(&buffer[..bytes]));
+                }
+            };
+            for (segment_bytes, full, more, lost) in frames {
+                let mut payload = Vec::new();
+                let most = 65_507 / segment_bytes;
+                for _ in 0..full.min(most - 1) {
+                    number = number.wrapping_add(1);
+                    payload.extend(vec![number; segment_bytes]);
+                }
+                payload.extend(vec![0xff; more % segment_bytes]);
+                let (frame, cut) = read_in(&mut arena, segment_bytes, &payload);
+                for first in (0..cut.packets()).filter(|packet| usize::from(*packet) != lost) {
+                    let bytes = cut.payload(HEADERS + payload.len(), first, first + 1);
+                    sent.push(payload[bytes.start - HEADERS..bytes.end - HEADERS].to_vec());
+                    arena.hold(frame);
+                    egress.send(&mut arena, Parcel { frame, first, end: first + 1 }).unwrap();
+                    receive();
+                }
+                arena.release(frame);
+            }
+            egress.flush(&mut arena).unwrap();
+            receive();
+            prop_assert_eq!(arrived, sent);
+        }
     }
 }
