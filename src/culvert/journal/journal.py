@@ -74,7 +74,7 @@ class Journal:
                 raise JournalError(
                     str(directory),
                     "it already contains a journal",
-                    "continue it with --resume, or choose another --out",
+                    "choose another --out, or continue a run with culvert run --resume",
                 )
             hold.refuse_log()
             with explained_making(path):

@@ -21,6 +21,7 @@ def test_a_file_is_a_run(tmp_path: Path) -> None:
     assert (run.status, run.measurement) == (Status.OK, "http")
     got = figures(run)
     assert got["response_p50_ms"] == pytest.approx(65.6)
+    assert not {"response_p90_ms", "response_p99_ms"} & set(got)  # of three requests
     assert got["response_mean_ms"] == pytest.approx((65.6 + 127.1 + 10) / 3)
     assert got["response_max_ms"] == pytest.approx(127.1)
     assert (got["requests"], got["error_ratio"]) == (4, 0.25)

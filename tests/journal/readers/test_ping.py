@@ -32,6 +32,14 @@ def test_iputils_with_times_duplicates_and_loss(tmp_path: Path) -> None:
     assert decode(run.histograms[0].hdr_v2).total == 3
 
 
+def test_no_percentile_without_a_round_trip_beyond_it(tmp_path: Path) -> None:
+    begin, reply, *_ = PING_BUSYBOX.splitlines()
+    for count, shown in ((9, {"p50"}), (10, {"p50", "p90"}), (100, {"p50", "p90", "p99"})):
+        (run,) = read(tmp_path, "\n".join([begin, *[reply] * count])).runs
+        names = {f"rtt_{name}_us" for name in shown}
+        assert names == {name for name in figures(run) if name.startswith("rtt_p")}
+
+
 def test_busybox_ping_is_read(tmp_path: Path) -> None:
     (run,) = read(tmp_path, PING_BUSYBOX).runs
     assert figures(run)["rtt_mean_us"] == pytest.approx(60)

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
+
+import numpy as np
 
 MOST_BPS = 1e14
 """100 Tbit/s: no host sends more."""
 MOST_S = 86_400.0
 """A day: no round trip and no request takes longer."""
 
+_PERCENTILES = (50, 90, 99)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def percentiles(times: Sequence[float]) -> dict[int, float]:
+    """The median, and the percentiles beyond which one of the times can lie."""
+    shown = [one for one in _PERCENTILES if one == 50 or len(times) * (100 - one) >= 100]
+    return dict(zip(shown, np.percentile(times, shown).tolist(), strict=True))
 
 
 def figure(value: object) -> float | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from culvert.journal.readers.figures import MOST_S, doubt, figure_in
+from culvert.journal.readers.figures import MOST_S, doubt, figure_in, percentiles
 from culvert.journal.readers.foreign_run import ForeignRun, Found, judged
 from culvert.journal.readers.reading import Text, read_text
 from culvert.results import Metric, Series
@@ -25,7 +25,6 @@ COLUMNS = (
     "status-code",
 )
 OFFSET = "offset"
-PERCENTILES = (50, 90, 99)
 _MOST_DOUBTS = 5
 
 
@@ -91,9 +90,11 @@ def _run(text: Text, rows: list[tuple[float, float, int]], doubts: list[str]) ->
     duration_s = 0.0
     if answered:
         duration_s = float((times + offsets).max())
-        shown = zip(PERCENTILES, np.percentile(times, PERCENTILES), strict=True)
         metrics = [
-            *(Metric(f"response_p{percent}_ms", "ms", 1e3 * float(v)) for percent, v in shown),
+            *(
+                Metric(f"response_p{percent}_ms", "ms", 1e3 * at)
+                for percent, at in percentiles(times.tolist()).items()
+            ),
             Metric("response_mean_ms", "ms", 1e3 * float(times.mean())),
             Metric("response_max_ms", "ms", 1e3 * float(times.max())),
             Metric("requests", "requests", len(rows)),

@@ -15,12 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from culvert.journal.histogram import encoded
-from culvert.journal.readers.figures import MOST_S, doubt, figure_in, moment_of
+from culvert.journal.readers.figures import MOST_S, doubt, figure_in, moment_of, percentiles
 from culvert.journal.readers.foreign_run import ForeignRun, Found, judged
 from culvert.journal.readers.reading import Text, read_text
 from culvert.results import Histogram, Metric
 
-PERCENTILES = {"p50": 50, "p90": 90, "p99": 99}
 MAX_LOSS = 0.5
 """As in the measurement rtt: percentiles of few answered probes would be too low."""
 MOST_COUNT = 1e12
@@ -164,7 +163,7 @@ def _foreign(file: str, run: _Run) -> ForeignRun:
 def _times(run: _Run, doubts: list[str]) -> Iterator[Metric]:
     if run.times_ms:
         times_us = 1e3 * np.array(run.times_ms)
-        named = {name: float(np.percentile(times_us, p)) for name, p in PERCENTILES.items()}
+        named = {f"p{percent}": at for percent, at in percentiles(times_us.tolist()).items()}
         named |= {
             "min": float(times_us.min()),
             "mean": float(times_us.mean()),
