@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from culvert.errors import NotPossible
+from culvert.errors import CulvertError, NotPossible
 from culvert.journal.journal import Journal
 from culvert.plan.plan import PROFILED, Cell, Trial
 from culvert.report.model import read
@@ -99,6 +99,31 @@ def test_without_the_programs_there_is_the_remedy(
     with pytest.raises(NotPossible) as found:
         Perf()
     assert (found.value.what, found.value.remedy) == ("perf", "apt-get install linux-perf")
+
+
+@pytest.mark.parametrize(
+    ("script", "collapse", "why"),
+    [
+        ("exec sleep 60", "exec cat", "perf script: did not end within 0.5 s"),
+        ("echo half; exit 3", "exec cat", "perf script: exit code 3"),
+        ("exec yes", "exit 4", "inferno-collapse-perf: exit code 4"),
+    ],
+)
+def test_samples_that_cannot_be_read_are_an_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, collapse: str, why: str
+) -> None:
+    programs = {
+        "perf": f"if [ $1 = script ]; then {script}; fi",
+        "inferno-collapse-perf": collapse,
+    }
+    for name, text in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setattr("culvert.tools.find", lambda name: tmp_path / name)
+    samples = Perf()
+    monkeypatch.setattr("culvert.run.profile.perf._DEADLINE_S", 0.5)
+    with pytest.raises(CulvertError, match=why):
+        samples._folded(tmp_path / "perf.data")
 
 
 def test_a_lab_with_kernels_of_its_own_is_refused(say: Cli) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from culvert.errors import CulvertError, NotPossible
+from culvert.labs.process import not_ended
 from culvert.machine.remedies import INFERNO
 from culvert.tools import require
 
@@ -42,14 +43,15 @@ class Perf:
     def __init__(self) -> None:
         self._perf = str(require("perf", "apt-get install linux-perf"))
         self._collapse = str(require("inferno-collapse-perf", INFERNO))
-        tried = subprocess.run(
-            [self._perf, "record", *_SAMPLING, "-o", "/dev/null", "--", "true"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_DEADLINE_S,
-            check=False,
-        )
+        with _in_time("perf record"):
+            tried = subprocess.run(
+                [self._perf, "record", *_SAMPLING, "-o", "/dev/null", "--", "true"],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=_DEADLINE_S,
+                check=False,
+            )
         if tried.returncode != 0:
             said = " ".join(tried.stderr.split())[:200]
             raise NotPossible(
@@ -90,7 +92,8 @@ class Perf:
                 yield
                 with suppress(BrokenPipeError):
                     os.write(tell, b"stop\n")
-                process.wait(_DEADLINE_S)
+                with _in_time("perf record"):
+                    process.wait(_DEADLINE_S)
             finally:
                 if process.poll() is None:
                     process.kill()
@@ -102,23 +105,37 @@ class Perf:
 
     def _folded(self, data: Path) -> str:
         script = [self._perf, "script", "--no-inline", "-F", _FIELDS, "-i", str(data)]
-        with subprocess.Popen(
-            script, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        ) as printing:
-            done = subprocess.run(
-                [self._collapse, "--quiet", "--kernel", "--pid"],
-                stdin=printing.stdout,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=_DEADLINE_S,
-                check=False,
-            )
-        if done.returncode != 0:
-            raise CulvertError(
-                "inferno-collapse-perf", f"exit code {done.returncode}", "try another version"
-            )
+        with (
+            _in_time("perf script"),
+            subprocess.Popen(script, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as printing,
+        ):
+            try:
+                done = subprocess.run(
+                    [self._collapse, "--quiet", "--kernel", "--pid"],
+                    stdin=printing.stdout,
+                    capture_output=True,
+                    text=True,
+                    errors="replace",
+                    timeout=_DEADLINE_S,
+                    check=False,
+                )
+                assert printing.stdout is not None
+                printing.stdout.close()  # it ends if nobody has read all of it
+                printed = printing.wait(_DEADLINE_S)
+            finally:
+                printing.kill()
+        for name, code in (("inferno-collapse-perf", done.returncode), ("perf script", printed)):
+            if code != 0:
+                raise CulvertError(name, f"exit code {code}", "try another version")
         return done.stdout
+
+
+@contextmanager
+def _in_time(program: str) -> Iterator[None]:
+    try:
+        yield
+    except subprocess.TimeoutExpired:
+        raise not_ended(program, _DEADLINE_S) from None
 
 
 def _names() -> dict[str, str]:
