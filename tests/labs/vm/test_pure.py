@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import re
 import subprocess
 import tomllib
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert import tools
+from culvert.commands.actions import vm
 from culvert.errors import CulvertError, NotPossible, UsageError
 from culvert.labs import guest
 from culvert.labs.vm import build, cloud, places
@@ -59,6 +61,13 @@ def test_unknown_hypervisors_and_kernels_are_refused(tmp_path: Path) -> None:
         choose(None, tmp_path / "image")
     with pytest.raises(UsageError, match="lib/modules"):
         choose(None, tmp_path)
+
+
+def test_another_architecture_has_no_guests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    for command in (choose, lambda: vm.build_kernel("uml"), lambda: vm.build_kernel("kvm")):
+        with pytest.raises(NotPossible, match="guests are of x86_64, and this machine is aarch64"):
+            command()
 
 
 def test_a_kernel_of_ones_own_decides_the_hypervisor(tmp_path: Path) -> None:

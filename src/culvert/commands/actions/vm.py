@@ -9,12 +9,13 @@ from pathlib import Path
 from culvert.console import out, say
 from culvert.errors import UsageError
 from culvert.labs.vm import build, cloud, guest
-from culvert.labs.vm.choose import HYPERVISORS, choose
+from culvert.labs.vm.choose import HYPERVISORS, choose, require_machine
 from culvert.labs.vm.job import Job
 
 
 def build_kernel(hypervisor: str) -> dict[str, object]:
     """Build (uml) or fetch (kvm, tcg) the kernel of a hypervisor; return its properties."""
+    require_machine()
     if hypervisor not in HYPERVISORS:
         raise UsageError(
             f"the hypervisor '{hypervisor}'", "is unknown", f"use {', '.join(HYPERVISORS)}"

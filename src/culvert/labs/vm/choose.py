@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,6 +30,7 @@ def choose(
     prints the reason if none boots. Raises UsageError for an unknown name or kernel, NotPossible
     if no hypervisor works.
     """
+    require_machine()
     if name is not None and name not in HYPERVISORS:
         raise UsageError(f"the hypervisor '{name}'", "is unknown", f"use {', '.join(HYPERVISORS)}")
     candidates = [
@@ -49,6 +51,16 @@ def choose(
     raise NotPossible(
         "a guest kernel", why or "this kernel is for another hypervisor", "culvert vm build"
     )
+
+
+def require_machine() -> None:
+    """Raise NotPossible on a machine for which there are no guest kernels."""
+    if platform.machine() != "x86_64":
+        raise NotPossible(
+            "a guest kernel",
+            f"guests are of x86_64, and this machine is {platform.machine()}",
+            "use a kernel here, or hosts (docs/hosts.md), that have what is missing",
+        )
 
 
 def _candidates(kernel: Path | None) -> list[Hypervisor]:
