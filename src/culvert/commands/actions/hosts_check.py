@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from rich.markup import escape
 from rich.table import Table
 
 from culvert.console import out, print_json
@@ -50,12 +51,12 @@ def _show(hosts: Sequence[HostFound], pairs: Sequence[PairFound], inventory: Pat
         table.add_column(column)
     for host in hosts:
         table.add_row(
-            host.name,
+            escape(host.name),
             "[yellow]no[/]" if host.problems else "[green]yes[/]",
             host.architecture,
-            host.kernel,
+            escape(host.kernel),
             host.privileges,
-            f"{host.address} {host.device}",
+            escape(f"{host.address} {host.device}"),
             _clock(host),
             str(len(host.vpns)) if host.architecture else "",
         )
@@ -141,7 +142,7 @@ def _links(pairs: Sequence[PairFound]) -> Table:
             continue
         losses = max(pair.there_loss or 0.0, pair.back_loss or 0.0)
         table.add_row(
-            f"{pair.source} to {pair.target}",
+            escape(f"{pair.source} to {pair.target}"),
             str(pair.mtu_bytes),
             f"{pair.rtt_ms:.3f} ms",
             _rate(pair.there_bps),
