@@ -63,6 +63,18 @@ def test_unknown_hypervisors_and_kernels_are_refused(tmp_path: Path) -> None:
         choose(None, tmp_path)
 
 
+def test_a_command_in_the_guest_finds_the_tools_of_the_user(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("CULVERT_TOOLS", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr(tools, "is_root", lambda: False)
+    folder = Folder(tmp_path)
+    folder.write(Job(["sh", "-c", 'echo "$PATH"'], tmp_path))
+    done = subprocess.run(["sh", tmp_path / "command"], capture_output=True, text=True, check=True)
+    assert f"{tmp_path}/culvert/tools/bin" in done.stdout.strip().split(":")
+
+
 def test_another_architecture_has_no_guests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
     for command in (choose, lambda: vm.build_kernel("uml"), lambda: vm.build_kernel("kvm")):

@@ -12,7 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TERM", "COLUMNS", "CULVERT_TOOLS", "NO_COLOR")
+from culvert import tools
+
+INHERITED = ("HOME", "LANG", "LC_ALL", "TERM", "COLUMNS", "CULVERT_TOOLS", "NO_COLOR")
 """Environment variables that the command in the guest inherits."""
 
 
@@ -90,6 +92,7 @@ def folder() -> Iterator[Folder]:
 
 def _script(job: Job) -> str:
     inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    inherited["PATH"] = tools.search_path()  # root, which it is in the guest, has no user's tools
     lines = [
         f"export {name}={shlex.quote(value)}"
         for name, value in {**inherited, **job.environment}.items()
