@@ -111,6 +111,12 @@ def test_the_forms_say_the_same(runs: dict[str, Path]) -> None:
     assert "| **slower** | wireguard/go | TCP | goodput\\_bps |" in text
 
 
+def test_junit_has_both_figures_where_there_is_no_ratio(tmp_path: Path) -> None:
+    a, b = (write_run(tmp_path / f"{one:g}", {GO: [one] * 5}) for one in (0.0, 5e8))
+    for first, second, figures in ((a, b, "0 Mbit/s, then 500"), (b, a, "500 Mbit/s, then 0")):
+        assert figures in junit(outcome(first, second))
+
+
 def test_what_scatters_beyond_measure_is_still_told(tmp_path: Path) -> None:
     wild = [1.0, 1e9, 10.0, 1e6, 1e9]
     a, b = (write_run(tmp_path / name, {GO: wild, OVPN: wild[::-1]}) for name in ("a", "b"))

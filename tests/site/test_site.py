@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
+from culvert.bundle.verify import verify
 from culvert.report.labels import slug
 from culvert.report.model import read
 from culvert.report.views.headline import headline_views
@@ -119,4 +120,9 @@ def test_the_command_and_its_exit_codes(say: Cli, sites: Sites, tmp_path: Path) 
     say("site", sites.runs, "--out", sites.runs).refused(2, "it contains the runs themselves")
     (tmp_path / "file").touch()
     say("site", sites.runs, "--out", tmp_path / "file").refused(2, "Not a directory")
+    unpacked = tmp_path / "unpacked"
+    verify(sites.runs.parent / "good.tar.gz", unpacked)
+    for number in range(9):
+        (unpacked / f"{number}.txt").touch()
+    say("site", unpacked, "--out", tmp_path / "x").refused(2, "was added and 6 more")
     say("site", sites.runs / "changed.tar.gz", "--out", tmp_path / "x").refused(2, "changed")

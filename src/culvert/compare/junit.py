@@ -19,8 +19,8 @@ def junit(outcome: CompareOutcome) -> str:
             suite, "testcase", classname=_text(line.vpn), name=_text(f"{line.cell}: {line.metric}")
         )
         if line.verdict is Change.SLOWER and not line.control:
-            failure = SubElement(case, "failure", message=_text(f"slower: {line.change}"))
-            failure.text = _text(_sentence(line))
+            failure = SubElement(case, "failure", message=_text(_sentence(line)))
+            failure.text = failure.get("message")
         elif line.verdict is Change.UNCLEAR:
             SubElement(case, "skipped", message=_text(f"cannot tell: {line.note}"))
         SubElement(case, "system-out").text = _text(_sentence(line))
@@ -40,8 +40,9 @@ def junit(outcome: CompareOutcome) -> str:
 
 
 def _sentence(line: WordedLine) -> str:
-    figures = f"{line.before}, then {line.after} ({line.change})" if line.change else line.before
-    return f"{line.verdict}: {figures}{'; ' + line.note if line.note else ''}"
+    change = f" ({line.change})" if line.change else ""
+    note = f"; {line.note}" if line.note else ""
+    return f"{line.verdict}: {line.before}, then {line.after}{change}{note}"
 
 
 def _text(text: str) -> str:

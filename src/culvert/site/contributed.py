@@ -9,7 +9,7 @@ from pathlib import Path
 from culvert.bundle import manifest
 from culvert.bundle.seal import Packing
 from culvert.bundle.verify import verify
-from culvert.errors import CulvertError, UsageError
+from culvert.errors import CulvertError, UsageError, some
 from culvert.history.places import LeftOut, Place, places
 
 
@@ -49,6 +49,6 @@ def _bundles(given: Sequence[Path]) -> Iterator[Path]:
 
 def _problem(what: Path, extract: Path | None = None) -> str:
     try:
-        return "; ".join(verify(what, extract).problems)
+        return some(verify(what, extract).problems)
     except CulvertError as error:
         return error.why
