@@ -29,7 +29,7 @@ echo >> {calls}
 if [ "$(wc -l < {calls})" -le {refused} ]; then
   echo "kex_exchange_identification: Connection closed by remote host" >&2; exit 255
 fi
-for word; do case $word in ControlPath=*) : > "${{word#ControlPath=}}";; esac; done
+for word; do case $word in ControlPath=*) eval ": > ${{word#ControlPath=}}";; esac; done
 exec cat
 """
 

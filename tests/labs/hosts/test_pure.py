@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from culvert.errors import NotPossible
 from culvert.labs.hosts.demo import CONTROLLER, DemoHosts
 from culvert.labs.hosts.facts.cpus import PER_NODE, imagined, own_cpus
 from culvert.labs.hosts.links.real_links import possible, refuse_emulated
+from culvert.labs.hosts.listed.inventory import HostEntry
+from culvert.labs.hosts.ssh.connection import SshConnection
 from culvert.labs.hosts.ssh.failures import SshError, connection_error
 from culvert.labs.probes import Architecture, probe_for, program_architecture
 from culvert.study.conditions.processors import own_cores, split
@@ -102,6 +105,14 @@ def test_every_error_of_ssh_has_a_remedy(ssh_error: SshError) -> None:
         assert error.what == "host a"
         assert error.why == why
         assert "{" not in error.remedy
+
+
+def test_ssh_finds_the_control_socket_in_any_directory(tmp_path: Path) -> None:
+    place = tmp_path / "a b%h"
+    connection = SshConnection(HostEntry("a", "a"), place / "0")
+    ssh, *words = connection._session("true")
+    done = subprocess.run([ssh, "-G", *words], capture_output=True, text=True, check=True)
+    assert f"controlpath {place}/0" in done.stdout.splitlines()
 
 
 def test_an_unknown_error_of_ssh_is_shown() -> None:

@@ -45,6 +45,8 @@ class SshConnection:
         self._farewell = self._marks.around(f"{waiting}; {farewell}")
         self.entry = entry
         self._socket = socket
+        quoted = str(socket).replace("%", "%%")  # ssh_config(5): an option's words, and its tokens
+        self._control_path = f'ControlPath="{quoted}"'
         self._log = socket.with_suffix(".log")
         self._master: subprocess.Popen[bytes] | None = None
         self._printed: Printed | None = None
@@ -72,7 +74,7 @@ class SshConnection:
         argv = ssh_command(
             self.entry,
             *("-M", "-T", "-E", str(self._log)),
-            options=("ControlMaster=yes", "ControlPersist=no", f"ControlPath={self._socket}"),
+            options=("ControlMaster=yes", "ControlPersist=no", self._control_path),
         )
         self._master = master = self._popen([*argv, self._farewell], stderr=subprocess.STDOUT)
         self._printed = Printed(master.stdout, master.kill)
@@ -260,7 +262,7 @@ class SshConnection:
             ) from error
 
     def _session(self, command: str) -> list[str]:
-        options = ("ControlMaster=no", f"ControlPath={self._socket}")
+        options = ("ControlMaster=no", self._control_path)
         return [*ssh_command(self.entry, "-T", options=options), command]
 
 

@@ -70,6 +70,11 @@ class SshError(Enum):
         "its sshd closed the connection at once",
         "see the log of its sshd: MaxStartups may be too low, or the host is banned",
     )
+    LONG_PATH = (
+        "too long for Unix domain socket",
+        "the path of the connection's control socket is too long",
+        "set TMPDIR to a directory with a shorter path",
+    )
     CONFIGURATION = (
         "Bad configuration option",
         "OpenSSH's configuration has an error",
