@@ -14,6 +14,7 @@ import pytest
 
 from culvert import tools
 from culvert.errors import HostLost, NotPossible
+from culvert.labs.hosts import host
 from culvert.labs.hosts.listed.inventory import HostEntry
 from culvert.labs.hosts.remote.start import place_probe
 from culvert.labs.hosts.ssh import bootstrap, connection
@@ -95,6 +96,34 @@ def test_an_unknown_order_is_refused_only_where_it_counts(
         place_probe(here, replace(found, machine="mips"))
     with pytest.raises(NotPossible, match="it is s390x, which has no probe"):
         place_probe(here, replace(found, machine="s390x"))
+
+
+def test_what_was_refused_first_is_named_though_the_host_is_lost_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Losing:
+        """It ends when the run's directory is to be removed."""
+
+        entry = Here.entry
+        closed = 0
+
+        def open(self) -> None: ...
+        def wait_until_watched(self) -> None: ...
+        def alive(self) -> bool:
+            return True
+
+        def run(self, command: str) -> None:
+            raise HostLost("host router", f"lost during {command}", "see it")
+
+        def close(self) -> None:
+            self.closed += 1
+
+    found = replace(contact(tmp_path, monkeypatch, None), release="2.6.32")
+    monkeypatch.setattr(host, "first_contact", lambda *_: found)
+    losing = Losing()
+    with pytest.raises(NotPossible, match=r"kernel 2\.6\.32 is older"):
+        host.SshHost(losing.entry, "abc123", cast(SshConnection, losing)).open()
+    assert losing.closed == 2  # before it was opened, and at the end
 
 
 def opened(here: Path, monkeypatch: pytest.MonkeyPatch, refused: int) -> int:

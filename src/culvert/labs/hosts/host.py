@@ -5,11 +5,12 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from culvert.errors import DeadlineExceeded, HostLost, LabError
+from culvert.errors import CulvertError, DeadlineExceeded, HostLost, LabError
 from culvert.labs.host import Completed, Host, Variables
 from culvert.labs.hosts.listed.inventory import HostEntry
 from culvert.labs.hosts.remote import features
@@ -93,8 +94,9 @@ class SshHost(Host):
             self._agent = start_agent(self.connection, contact, probe)
             self._contact = contact
         except BaseException:
-            if contact is not None and self.connection.alive():
-                discard(self.connection, contact)
+            with suppress(CulvertError):  # then the farewell of the connection does it
+                if contact is not None and self.connection.alive():
+                    discard(self.connection, contact)
             self.connection.close()
             raise
 
