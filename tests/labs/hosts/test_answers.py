@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -14,6 +16,8 @@ from culvert.exchange import Exchange
 from culvert.labs.hosts.remote import process
 from culvert.labs.hosts.remote.agent import Agent, encoded
 from culvert.labs.hosts.remote.process import RemoteProcess
+from culvert.labs.hosts.ssh.connection import SshConnection
+from culvert.labs.hosts.ssh.printed import Marks
 from culvert.waiting import wait_until
 
 STARTED = {"event": "started", "pid": 7, "started_ns": 1}
@@ -47,6 +51,19 @@ def started(*events: dict[str, Any]) -> tuple[RemoteProcess, Exchange]:
         cast("Agent", agent), ["x"], name="x", env={}, log=None, pipes=True, once=True
     )
     return made, agent
+
+
+def test_an_agent_that_needs_another_c_library() -> None:
+    """Root and the directory are tried before: what is left is the program itself."""
+    marks, pipe = Marks(), subprocess.PIPE
+    words = ["sh", "-c", marks.before("/nonexistent/culvert-probe host")]
+    channel = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe)
+    connection = SimpleNamespace(alive=lambda: True)
+    agent = Agent("a", cast("SshConnection", connection), channel, marks)
+    with pytest.raises(LabError, match=r"did not start: .*not found") as caught:
+        agent.start(b"", timeout_s=30)
+    assert "make probe-static" in caught.value.remedy
+    agent.close()
 
 
 @pytest.fixture(autouse=True)

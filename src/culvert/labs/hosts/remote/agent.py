@@ -117,7 +117,7 @@ class Agent(Exchange):
         return LabError(
             f"host {self.name}",
             "its agent did not start: " + (printed[-1] if printed else "no answer"),
-            "see whether sudo accepts the password, and the directory allows programs",
+            "if the host has another C library: make probe-static builds a probe that needs none",
         )
 
     def _printed(self) -> list[str]:
