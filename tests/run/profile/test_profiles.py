@@ -8,12 +8,13 @@ from typing import cast
 
 import pytest
 
-from culvert.errors import CulvertError, NotPossible
+from culvert.errors import CulvertError, DeadlineExceeded, NotPossible
 from culvert.journal.journal import Journal
 from culvert.plan.plan import PROFILED, Cell, Trial
 from culvert.report.model import read
 from culvert.report.views.profiles import profiles
 from culvert.run.output.tally import Tally
+from culvert.run.profile import pictures
 from culvert.run.profile.perf import OWN, Perf, Stacks, of_the_lab
 from culvert.run.profile.pictures import Profiles, difference
 from tests.cli import SMALL, Cli
@@ -121,9 +122,15 @@ def test_samples_that_cannot_be_read_are_an_error(
         (tmp_path / name).chmod(0o755)
     monkeypatch.setattr("culvert.tools.find", lambda name: tmp_path / name)
     samples = Perf()
-    monkeypatch.setattr("culvert.run.profile.perf._DEADLINE_S", 0.5)
+    monkeypatch.setattr("culvert.run.profile.perf.DEADLINE_S", 0.5)
     with pytest.raises(CulvertError, match=why):
         samples._folded(tmp_path / "perf.data")
+
+
+def test_a_picture_that_takes_too_long_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "DEADLINE_S", 0.1)
+    with pytest.raises(DeadlineExceeded, match="sleep: did not end"):
+        pictures._output(["sleep", "60"], b"")
 
 
 def test_a_lab_with_kernels_of_its_own_is_refused(say: Cli) -> None:

@@ -23,7 +23,7 @@ from culvert.tools import require
 RATE_HZ = 499
 """Not a divisor of a second: timers of the programs do not coincide with samples."""
 _SAMPLING = ("-a", "-g", "-e", "cpu-clock", "-F", str(RATE_HZ))
-_DEADLINE_S = 60.0
+DEADLINE_S = 60.0
 _FIELDS = "comm,pid,tid,time,event,ip,sym,dso"
 KERNEL = "kernel"
 """The first frame of kernel threads and interrupts."""
@@ -43,13 +43,13 @@ class Perf:
     def __init__(self) -> None:
         self._perf = str(require("perf", "apt-get install linux-perf"))
         self._collapse = str(require("inferno-collapse-perf", INFERNO))
-        with _in_time("perf record"):
+        with in_time("perf record"):
             tried = subprocess.run(
                 [self._perf, "record", *_SAMPLING, "-o", "/dev/null", "--", "true"],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
-                timeout=_DEADLINE_S,
+                timeout=DEADLINE_S,
                 check=False,
             )
         if tried.returncode != 0:
@@ -86,14 +86,14 @@ class Perf:
                 os.close(answer)
                 answer = -1
                 os.write(tell, b"enable\n")
-                ready, _, _ = select.select([hear], [], [], _DEADLINE_S)
+                ready, _, _ = select.select([hear], [], [], DEADLINE_S)
                 if not ready or not os.read(hear, 16):  # empty when perf has ended
                     raise CulvertError("perf", "it ended before it sampled", "try perf record -a")
                 yield
                 with suppress(BrokenPipeError):
                     os.write(tell, b"stop\n")
-                with _in_time("perf record"):
-                    process.wait(_DEADLINE_S)
+                with in_time("perf record"):
+                    process.wait(DEADLINE_S)
             finally:
                 if process.poll() is None:
                     process.kill()
@@ -106,7 +106,7 @@ class Perf:
     def _folded(self, data: Path) -> str:
         script = [self._perf, "script", "--no-inline", "-F", _FIELDS, "-i", str(data)]
         with (
-            _in_time("perf script"),
+            in_time("perf script"),
             subprocess.Popen(script, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as printing,
         ):
             try:
@@ -116,12 +116,12 @@ class Perf:
                     capture_output=True,
                     text=True,
                     errors="replace",
-                    timeout=_DEADLINE_S,
+                    timeout=DEADLINE_S,
                     check=False,
                 )
                 assert printing.stdout is not None
                 printing.stdout.close()  # it ends if nobody has read all of it
-                printed = printing.wait(_DEADLINE_S)
+                printed = printing.wait(DEADLINE_S)
             finally:
                 printing.kill()
         for name, code in (("inferno-collapse-perf", done.returncode), ("perf script", printed)):
@@ -131,11 +131,12 @@ class Perf:
 
 
 @contextmanager
-def _in_time(program: str) -> Iterator[None]:
+def in_time(program: str) -> Iterator[None]:
+    """The body runs it to its end, within ``DEADLINE_S``. Raises DeadlineExceeded."""
     try:
         yield
     except subprocess.TimeoutExpired:
-        raise not_ended(program, _DEADLINE_S) from None
+        raise not_ended(program, DEADLINE_S) from None
 
 
 def _names() -> dict[str, str]:

@@ -17,12 +17,11 @@ from culvert.machine.remedies import INFERNO
 from culvert.plan.plan import Cell, Trial
 from culvert.report.labels import Labels
 from culvert.report.views.profiles import FOLDER
-from culvert.run.profile.perf import KERNEL, Perf, Stacks
+from culvert.run.profile.perf import DEADLINE_S, KERNEL, Perf, Stacks, in_time
 from culvert.study.table import BASELINE
 from culvert.tools import require
 
 PROBE = "culvert-probe"
-_DEADLINE_S = 60.0
 _SHAPE = ("--minwidth", "0.2", "--width", "1200", "--quiet")
 
 
@@ -122,10 +121,12 @@ def _text(stacks: Stacks) -> bytes:
 
 
 def _output(command: Sequence[str], given: bytes) -> bytes:
-    done = subprocess.run(
-        command, input=given, capture_output=True, timeout=_DEADLINE_S, check=False
-    )
+    program = Path(command[0]).name
+    with in_time(program):
+        done = subprocess.run(
+            command, input=given, capture_output=True, timeout=DEADLINE_S, check=False
+        )
     if done.returncode != 0 or not done.stdout:
         said = done.stderr.decode(errors="replace").strip()[-200:]
-        raise CulvertError(Path(command[0]).name, said or "no output", INFERNO)
+        raise CulvertError(program, said or "no output", INFERNO)
     return done.stdout
