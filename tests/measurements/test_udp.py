@@ -43,6 +43,13 @@ def test_offered_by_the_senders_clock_and_received_by_the_receivers() -> None:
     assert (found["lost_in_socket"], found["lost_unattributed"]) == (150, 50)
 
 
+def test_what_a_full_queue_refused_is_lost_and_what_had_no_route_was_not_offered() -> None:
+    refused = {"ENOBUFS": 150, "UNREPORTED": 50, "ENETUNREACH": 500}
+    found = values(measure(SENT | {"send_errors": refused}, SUNK))
+    assert found["offered_packets"] == 1200
+    assert found["loss_ratio"] == pytest.approx(400 / 1200)
+
+
 def test_a_duplicate_is_no_packet_that_arrived() -> None:
     assert values(measure(SENT, SUNK | {"duplicates": 100}))["loss_ratio"] == pytest.approx(0.3)
 

@@ -6,6 +6,8 @@ from typing import Literal
 
 from culvert.probe.results.base import Result
 
+_FULL = ("ENOBUFS", "UNREPORTED")
+
 
 class Sent(Result):
     """What a source sent; bytes are UDP payload."""
@@ -19,8 +21,9 @@ class Sent(Result):
 
     @property
     def offered(self) -> int:
-        """Packets offered to the path, including those that a full queue refused (ENOBUFS)."""
-        return self.packets + self.send_errors.get("ENOBUFS", 0)
+        """Packets offered to the path, including those that a full queue refused: by ENOBUFS, or
+        inside a batch, for which the kernel reports no reason."""
+        return self.packets + sum(self.send_errors.get(name, 0) for name in _FULL)
 
 
 class Segmented(Result):
