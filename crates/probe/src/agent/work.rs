@@ -40,7 +40,6 @@ tasks! {
     "udp_source" => udp::source::run,
     "crowd_sink" => crowd::sink::run,
     "crowd_source" => crowd::source::run,
-    "watch_gap" => udp::watch_gap::run,
     "echo" => round_trips::echo::run,
     "echo_once" => round_trips::echo_once::run,
     "rtt" => round_trips::rtt::run,

@@ -56,6 +56,11 @@ impl Latency {
         self.0.value_at_quantile(quantile)
     }
 
+    /// The least time that the histogram does not distinguish from that quantile, as `min_ns` is.
+    pub fn least_at_ns(&self, quantile: f64) -> u64 {
+        self.0.lowest_equivalent(self.quantile_ns(quantile))
+    }
+
     pub fn count(&self) -> u64 {
         self.0.len()
     }

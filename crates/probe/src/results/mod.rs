@@ -1,7 +1,6 @@
 //! What becomes of a stream of packets: how long they took, which were lost, and where. Pure.
 
 pub mod extent;
-pub mod gaps;
 pub mod latency;
 pub mod one_way;
 pub mod runs;

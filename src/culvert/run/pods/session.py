@@ -27,7 +27,7 @@ from culvert.vpns.base import Vpn
 from culvert.vpns.none import NoVpn
 
 FIRST_PACKET_S = 30.0
-_LISTENERS = frozenset({"tcp_sink", "udp_sink", "echo", "tcp_responder", "watch_gap"})
+_LISTENERS = frozenset({"tcp_sink", "udp_sink", "echo", "tcp_responder"})
 
 
 class Unseen(Capture):

@@ -213,7 +213,7 @@ impl<'a> Datagrams<'a> {
             }
             book.duplicate_bytes += if again { bytes } else { 0 };
             book.corrupt += u64::from(!self.check.intact(datagram.bytes));
-            if self.parameters.clock == Clock::Shared {
+            if self.parameters.clock == Clock::Shared && !again {
                 let delay_ns = datagram.arrived_ns.saturating_sub(header.time_ns);
                 self.reader.delays.record(delay_ns);
             }

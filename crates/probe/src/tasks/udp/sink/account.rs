@@ -1,6 +1,7 @@
 //! The books of a sink: each flow's numbers, and the times of all.
 
 use super::Received;
+use super::reception::Heard;
 use crate::packet::header::{Header, PayloadCheck};
 use crate::protocol::values::Canary;
 use crate::results::extent::Extents;
@@ -8,7 +9,6 @@ use crate::results::one_way::{Clock, OneWay, Transit};
 use crate::results::runs::Runs;
 use crate::results::sequence::{Arrival, Sequence};
 use crate::tasks::context::Context;
-use crate::tasks::udp::reception::{Account, Heard};
 use crate::timing::frames::{Completion, Frames};
 use serde::Serialize;
 
@@ -98,6 +98,64 @@ impl Sink {
         }
     }
 
+    /// A packet of the session; false if it does not belong here after all.
+    pub fn packet(&mut self, header: &Header, payload: &[u8], arrived_ns: u64) -> bool {
+        let Some(flow) = self.flows.get_mut(usize::from(header.flow)) else {
+            return false;
+        };
+        flow.packets += 1;
+        flow.bytes += payload.len() as u64;
+        if flow.sequence.record(header.sequence) == Arrival::Duplicate {
+            self.duplicate_bytes += payload.len() as u64;
+        } else {
+            if let Some(completion) = &mut self.completion {
+                completion.record(header.sequence, arrived_ns);
+            }
+            // RFC 7679, 3.6: the first copy determines a packet's delay.
+            let transit_ns = self.one_way.record(
+                &mut flow.transit,
+                header.sequence,
+                header.time_ns,
+                arrived_ns,
+            );
+            self.within.sum_ns += transit_ns as f64;
+            self.within.max_ns = self.within.max_ns.max(Some(transit_ns));
+            self.within.count += 1;
+        }
+        if let Some(check) = &self.check {
+            self.corrupt += u64::from(!check.intact(payload));
+        }
+        self.first_ns.get_or_insert(arrived_ns);
+        self.last_ns = Some(arrived_ns);
+        true
+    }
+
+    /// Packets so far, duplicates counted once.
+    pub fn distinct(&self) -> u64 {
+        self.flows.iter().map(|flow| flow.sequence.distinct).sum()
+    }
+
+    /// An interval is over; `socket_drops` so far.
+    pub fn boundary(&mut self, t_ns: u64, socket_drops: Option<u32>, context: &Context) {
+        let now = self.totals(socket_drops.unwrap_or(0));
+        let before = std::mem::replace(&mut self.before, now);
+        let within = std::mem::take(&mut self.within);
+        let interval = Interval {
+            t_ns,
+            packets: now.packets - before.packets,
+            bytes: now.bytes - before.bytes,
+            socket_drops: socket_drops.map(|drops| drops.wrapping_sub(before.drops)),
+            lost: now.lost.wrapping_sub(before.lost) as i64,
+            duplicates: now.duplicates - before.duplicates,
+            reordered: now.reordered - before.reordered,
+            transit_mean_ns: (within.count > 0).then(|| within.sum_ns / within.count as f64),
+            transit_max_ns: within.max_ns,
+            jitter_ns: self.jitter_ns(),
+        };
+        context.interval(&interval);
+        self.intervals.push(interval);
+    }
+
     fn totals(&self, drops: u32) -> Totals {
         let mut totals = Totals {
             drops,
@@ -174,59 +232,5 @@ impl Flow {
             reordered: self.sequence.reordered,
             jitter_ns: self.transit.jitter_ns(),
         }
-    }
-}
-
-impl Account for Sink {
-    fn packet(&mut self, header: &Header, payload: &[u8], arrived_ns: u64) -> bool {
-        let Some(flow) = self.flows.get_mut(usize::from(header.flow)) else {
-            return false;
-        };
-        flow.packets += 1;
-        flow.bytes += payload.len() as u64;
-        if flow.sequence.record(header.sequence) == Arrival::Duplicate {
-            self.duplicate_bytes += payload.len() as u64;
-        } else if let Some(completion) = &mut self.completion {
-            completion.record(header.sequence, arrived_ns);
-        }
-        let transit_ns = self.one_way.record(
-            &mut flow.transit,
-            header.sequence,
-            header.time_ns,
-            arrived_ns,
-        );
-        self.within.sum_ns += transit_ns as f64;
-        self.within.max_ns = self.within.max_ns.max(Some(transit_ns));
-        self.within.count += 1;
-        if let Some(check) = &self.check {
-            self.corrupt += u64::from(!check.intact(payload));
-        }
-        self.first_ns.get_or_insert(arrived_ns);
-        self.last_ns = Some(arrived_ns);
-        true
-    }
-
-    fn distinct(&self) -> u64 {
-        self.flows.iter().map(|flow| flow.sequence.distinct).sum()
-    }
-
-    fn boundary(&mut self, t_ns: u64, socket_drops: Option<u32>, context: &Context) {
-        let now = self.totals(socket_drops.unwrap_or(0));
-        let before = std::mem::replace(&mut self.before, now);
-        let within = std::mem::take(&mut self.within);
-        let interval = Interval {
-            t_ns,
-            packets: now.packets - before.packets,
-            bytes: now.bytes - before.bytes,
-            socket_drops: socket_drops.map(|drops| drops.wrapping_sub(before.drops)),
-            lost: now.lost.wrapping_sub(before.lost) as i64,
-            duplicates: now.duplicates - before.duplicates,
-            reordered: now.reordered - before.reordered,
-            transit_mean_ns: (within.count > 0).then(|| within.sum_ns / within.count as f64),
-            transit_max_ns: within.max_ns,
-            jitter_ns: self.jitter_ns(),
-        };
-        context.interval(&interval);
-        self.intervals.push(interval);
     }
 }

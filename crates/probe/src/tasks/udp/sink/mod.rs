@@ -1,6 +1,7 @@
 //! `udp_sink`: receives numbered datagrams and accounts for each.
 
 mod account;
+mod reception;
 
 use crate::protocol::failure::Failure;
 use crate::protocol::values::{Canary, Seconds, Token};
@@ -9,10 +10,10 @@ use crate::results::latency::Summary;
 use crate::results::one_way::{Clock, Ipdv, Pdv};
 use crate::results::runs::LossRuns;
 use crate::tasks::context::Context;
-use crate::tasks::udp::reception::{Listen, receive};
 use crate::tasks::udp::source::MAX_FLOWS;
 use crate::timing::frames::Frames;
 use account::{FlowReceived, Interval, Sink};
+use reception::receive;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -37,19 +38,12 @@ pub struct Parameters {
     flows: u16,
     #[serde(default)]
     clock: Clock,
-    /// Whether the kernel may hand over several datagrams as one (UDP_GRO).
-    #[serde(default = "yes")]
-    coalesced: bool,
     /// Those of the source: when each has arrived is part of the result.
     frames: Option<Frames>,
 }
 
 fn one() -> u16 {
     1
-}
-
-fn yes() -> bool {
-    true
 }
 
 #[derive(Debug, Serialize)]
@@ -91,19 +85,9 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Received, Failu
             format!("give 1 to {MAX_FLOWS}"),
         ));
     }
-    let listen = Listen {
-        bind: parameters.bind,
-        port: parameters.port,
-        token: &parameters.token,
-        receive_buffer: parameters.receive_buffer,
-        interval_ms: parameters.interval_ms,
-        duration_max_s: parameters.duration_max_s,
-        quiet_ms: parameters.quiet_ms,
-        coalesced: parameters.coalesced,
-    };
     let canary = parameters.canary.as_ref();
     let frames = parameters.frames.clone();
     let mut sink = Sink::new(parameters.flows, canary, parameters.clock, frames);
-    let heard = receive(&listen, &mut sink, context)?;
+    let heard = receive(parameters, &mut sink, context)?;
     Ok(sink.result(&heard, parameters.clock))
 }

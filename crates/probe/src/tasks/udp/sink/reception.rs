@@ -1,14 +1,15 @@
-//! The common part of all receivers of numbered datagrams: the socket, and when to read it.
+//! The socket of a sink, and when to read it.
 
+use super::Parameters;
+use super::account::Sink;
 use crate::net::batch::receive::ReceiveBatch;
 use crate::net::socket;
 use crate::packet::header::{Header, Kind, MAX_PAYLOAD};
 use crate::protocol::failure::{Failure, during};
-use crate::protocol::values::{Seconds, Token};
 use crate::tasks::context::{Context, Listening};
 use crate::timing::clock;
 use crate::timing::ticker::Ticker;
-use std::net::{IpAddr, UdpSocket};
+use std::net::UdpSocket;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -24,30 +25,6 @@ const RECEIVE_BUFFER: usize = 16 << 20;
 /// How long after its end a socket stays open, unread. Not one whose port was requested: another socket
 /// may request it again.
 const KEPT_OPEN: Duration = Duration::from_secs(2);
-
-/// The address to listen on, and the duration.
-pub struct Listen<'a> {
-    pub bind: IpAddr,
-    pub port: u16,
-    pub token: &'a Token,
-    pub receive_buffer: Option<usize>,
-    pub interval_ms: u32,
-    pub duration_max_s: Seconds,
-    /// After a request to end: go on until nothing has come for so long.
-    pub quiet_ms: u32,
-    /// Whether the kernel may hand over several datagrams as one (UDP_GRO).
-    pub coalesced: bool,
-}
-
-/// Who accounts for the datagrams.
-pub trait Account {
-    /// A packet of the session; false if it does not belong here after all.
-    fn packet(&mut self, header: &Header, payload: &[u8], arrived_ns: u64) -> bool;
-    /// Packets so far, duplicates counted once.
-    fn distinct(&self) -> u64;
-    /// An interval is over; `socket_drops` so far.
-    fn boundary(&mut self, t_ns: u64, socket_drops: Option<u32>, context: &Context);
-}
 
 /// The state of the socket at the end.
 pub struct Heard {
@@ -75,31 +52,31 @@ struct Reception<'a> {
 
 /// Listens, reports that it is ready, and feeds the account until it is requested to end.
 pub fn receive(
-    listen: &Listen<'_>,
-    account: &mut impl Account,
+    parameters: &Parameters,
+    account: &mut Sink,
     context: &Context,
 ) -> Result<Heard, Failure> {
-    let socket = socket::bind_udp(listen.bind, listen.port)?;
-    let wanted = listen.receive_buffer.unwrap_or(RECEIVE_BUFFER);
+    let socket = socket::bind_udp(parameters.bind, parameters.port)?;
+    let wanted = parameters.receive_buffer.unwrap_or(RECEIVE_BUFFER);
     let receive_buffer_effective = socket::set_receive_buffer(&socket, wanted)?;
     let port = socket::local_port(&socket)?;
     let mut reception = Reception {
-        batch: ReceiveBatch::new(&socket, BATCH, MAX_PAYLOAD, listen.coalesced),
+        batch: ReceiveBatch::new(&socket, BATCH, MAX_PAYLOAD, true),
         socket,
-        tag: listen.token.tag(),
+        tag: parameters.token.tag(),
         strangers: 0,
         context,
     };
     clock::use_exact_timers();
     context.ready(Listening { port });
-    reception.run(listen, account)?;
+    reception.run(parameters, account)?;
     let heard = Heard {
         strangers: reception.strangers,
         socket_drops: socket::socket_drops(&reception.socket),
         receive_buffer_effective,
         stamped: reception.batch.stamped(),
     };
-    if listen.port == 0 {
+    if parameters.port == 0 {
         keep_open(reception.socket);
     }
     Ok(heard)
@@ -115,15 +92,19 @@ fn keep_open(socket: UdpSocket) {
 }
 
 impl Reception<'_> {
-    fn run(&mut self, listen: &Listen<'_>, account: &mut impl Account) -> Result<(), Failure> {
+    fn run(&mut self, parameters: &Parameters, account: &mut Sink) -> Result<(), Failure> {
         let start_ns = clock::monotonic_ns();
-        let deadline_ns = start_ns + listen.duration_max_s.ns();
-        let mut ticker = Ticker::new(start_ns, listen.interval_ms);
+        let deadline_ns = start_ns + parameters.duration_max_s.ns();
+        let mut ticker = Ticker::new(start_ns, parameters.interval_ms);
         loop {
             let taken = self.take(account)?;
             let now_ns = clock::monotonic_ns();
             if self.context.stop.requested() {
-                self.drain(u64::from(listen.quiet_ms) * 1_000_000, deadline_ns, account)?;
+                self.drain(
+                    u64::from(parameters.quiet_ms) * 1_000_000,
+                    deadline_ns,
+                    account,
+                )?;
                 self.boundary(clock::monotonic_ns(), account);
                 return Ok(());
             }
@@ -153,7 +134,7 @@ impl Reception<'_> {
         &mut self,
         quiet_ns: u64,
         deadline_ns: u64,
-        account: &mut impl Account,
+        account: &mut Sink,
     ) -> Result<(), Failure> {
         let mut heard_ns = clock::monotonic_ns();
         loop {
@@ -176,7 +157,7 @@ impl Reception<'_> {
         }
     }
 
-    fn take(&mut self, account: &mut impl Account) -> Result<Taken, Failure> {
+    fn take(&mut self, account: &mut Sink) -> Result<Taken, Failure> {
         let received = self.batch.receive_now(&self.socket);
         let mut taken = Taken {
             messages: received.map_err(during("receive UDP"))?,
@@ -193,7 +174,7 @@ impl Reception<'_> {
         Ok(taken)
     }
 
-    fn boundary(&self, t_ns: u64, account: &mut impl Account) {
+    fn boundary(&self, t_ns: u64, account: &mut Sink) {
         let drops = socket::socket_drops(&self.socket);
         account.boundary(t_ns, drops, self.context);
     }
