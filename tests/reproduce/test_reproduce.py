@@ -16,6 +16,7 @@ from culvert.reproduce.outcome import OF_CHANGE, ReproduceOutcome, Reproduction,
 from culvert.reproduce.words import document, method, sheet
 from tests.cli import Cli
 from tests.compare.runs import STUDY, write_run
+from tests.journal.readers.samples import PING
 
 GO, OPENVPN = "wireguard/go", "openvpn/aes-256-gcm"
 CLAIMED = f"""{STUDY}
@@ -106,6 +107,14 @@ def test_a_run_does_not_reproduce_itself(published: Path, tmp_path: Path) -> Non
     copy = shutil.copytree(published, tmp_path / "copy")
     with pytest.raises(UsageError, match="it is the published run itself"):
         outcome(published, copy)
+
+
+def test_an_import_without_a_study_has_nothing_to_run(tmp_path: Path, say: Cli) -> None:
+    (tmp_path / "ping.txt").write_text(PING)
+    say("import", "ping", tmp_path / "ping.txt", "--out", tmp_path / "run")
+    said = say("reproduce", tmp_path / "run", "--out", tmp_path / "again")
+    said.refused(2, "another tool measured it")
+    assert not (tmp_path / "again").exists()
 
 
 def test_the_command_judges_a_bundle_by_a_journal(

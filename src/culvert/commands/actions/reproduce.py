@@ -69,6 +69,12 @@ def _run(request: Request, published: Path, *, quiet: bool) -> tuple[Path, bool]
     """Run the study into a new journal: its directory, and whether every trial is ok."""
     with Journal.open(published) as journal:
         run = RunInfo.from_journal(journal.run())
+    if not run.toml:
+        raise UsageError(
+            str(request.bundle),
+            "it has no study that could be run: another tool measured it",
+            "import it with --study",
+        )
     default = Path("results") / f"{run.study}-again-{datetime.now():%Y%m%d-%H%M%S}"
     directory = request.directory or default
     if Journal.exists(directory):
