@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import os
+import resource
 import shutil
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import cast
 
@@ -125,6 +128,33 @@ def test_samples_that_cannot_be_read_are_an_error(
     monkeypatch.setattr("culvert.run.profile.perf.DEADLINE_S", 0.5)
     with pytest.raises(CulvertError, match=why):
         samples._folded(tmp_path / "perf.data")
+
+
+_SAMPLER = """\
+#!{python}
+import os, sys
+(control, answer), = (word[13:].split(",") for word in sys.argv if word.startswith("--control=fd:"))
+while os.read(int(control), 16) == b"enable\\n":
+    os.write(int(answer), b"ack\\n")
+"""
+
+
+def test_it_samples_beside_many_open_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A lab of hundreds of nodes has more than a thousand."""
+    (tmp_path / "perf").write_text(_SAMPLER.format(python=sys.executable))
+    (tmp_path / "perf").chmod(0o755)
+    samples = object.__new__(Perf)
+    monkeypatch.setattr(samples, "_perf", str(tmp_path / "perf"), raising=False)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(2048, before[1]), before[1]))
+    try:
+        with ExitStack() as opened:
+            for _ in range(1024):
+                opened.enter_context(Path(os.devnull).open())
+            with samples._sampling(tmp_path / "perf.data"):
+                pass
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_a_picture_that_takes_too_long_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,8 +86,10 @@ class Perf:
                 os.close(answer)
                 answer = -1
                 os.write(tell, b"enable\n")
-                ready, _, _ = select.select([hear], [], [], DEADLINE_S)
-                if not ready or not os.read(hear, 16):  # empty when perf has ended
+                answered = select.poll()  # select() takes no descriptor from 1024 on
+                answered.register(hear, select.POLLIN)
+                # Empty when perf has ended.
+                if not answered.poll(DEADLINE_S * 1000) or not os.read(hear, 16):
                     raise CulvertError("perf", "it ended before it sampled", "try perf record -a")
                 yield
                 with suppress(BrokenPipeError):
