@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,6 +25,26 @@ def node(name: str, **labels: str) -> ClusterNodeInfo:
 
 ONE, TWO, THREE = node("one", disk="ssd"), node("two"), node("three")
 ZONED = replace(node("zoned"), labels={ZONE_LABEL: "eu-1a"})
+
+
+@pytest.mark.parametrize(("system", "usable"), [("linux", True), ("windows", False)])
+def test_pods_of_the_probe_need_linux(system: str, usable: bool) -> None:
+    """Some clusters mix nodes, without a taint on those of Windows."""
+    ready = SimpleNamespace(type="Ready", status="True")
+    info = SimpleNamespace(
+        kernel_version="6.1",
+        container_runtime_version="containerd",
+        kubelet_version="v1.34",
+        operating_system=system,
+    )
+    found = ClusterNodeInfo.of(
+        SimpleNamespace(
+            metadata=SimpleNamespace(name="one", labels={}),
+            spec=SimpleNamespace(taints=None, unschedulable=None),
+            status=SimpleNamespace(conditions=[ready], addresses=None, node_info=info),
+        )
+    )
+    assert found.usable is usable
 
 
 @pytest.mark.parametrize(

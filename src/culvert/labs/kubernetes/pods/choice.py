@@ -68,7 +68,8 @@ ANYWHERE = Wish()
 
 @dataclass(frozen=True)
 class ClusterNodeInfo:
-    """A node as the API describes it. ``usable``: ready, and pods without tolerations fit."""
+    """A node as the API describes it. ``usable``: ready, of Linux, and pods without tolerations
+    fit."""
 
     name: str
     address: str
@@ -92,7 +93,10 @@ class ClusterNodeInfo:
         return cls(
             node.metadata.name,
             internal[0] if internal else "",
-            ready and not refusing and not node.spec.unschedulable,
+            ready
+            and not refusing
+            and not node.spec.unschedulable
+            and info.operating_system != "windows",
             dict(node.metadata.labels or {}),
             info.kernel_version,
             info.container_runtime_version,
@@ -122,7 +126,7 @@ def choose(
     if not usable:
         raise NotPossible(
             "the cluster", f"none of its {len(nodes)} nodes accepts pods",
-            "see `kubectl get nodes`: a node must be Ready, without taints and not cordoned",
+            "see `kubectl get nodes`: one of Linux must be Ready, without taints and not cordoned",
         )  # fmt: skip
     sources, targets = _matching(usable, nodes, source), _matching(usable, nodes, target)
     if not placement.of_two_nodes:
