@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,20 @@ def test_the_kubelet_has_what_it_needs(
 ) -> None:
     assert made(tmp_path, monkeypatch, there, below) == [f"unified:{tmp_path}"]
     groups.remove(NAME)
+
+
+def test_groups_that_cannot_be_made_have_a_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a container they are read-only."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(tmp_path / NAME))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(NotPossible, match="Read-only file system") as caught:
+        made(tmp_path, monkeypatch, ALL, ALL)
+    assert "--privileged" in caught.value.remedy
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from culvert.errors import NotPossible
 from culvert.machine import cgroup
 from culvert.machine.cgroup import MountedHierarchy
 
+_WHAT = "control groups for pods"
 _COPIED = ("cpuset.cpus", "cpuset.mems")
 """Empty in a new group of version 1, which then accepts no process."""
 _NEEDED = ("cpu", "memory", "pids")
@@ -24,8 +25,19 @@ def name_of(run_id: str, node: str) -> str:
 def make(name: str) -> list[str]:
     """Create the groups; returns the hierarchies as the node's first process takes them.
 
-    Raises NotPossible if the machine's groups lack a controller.
+    Raises NotPossible if the machine's groups lack a controller, or none can be made in them.
     """
+    try:
+        return _made(name)
+    except OSError as error:
+        raise NotPossible(
+            _WHAT,
+            f"{error.filename}: {error.strerror}",
+            "run it on the host, or in a container with --privileged --cgroupns=host",
+        ) from error
+
+
+def _made(name: str) -> list[str]:
     mounted = cgroup.hierarchies()
     first = [each for each in mounted if each.version == 1]
     if first:
@@ -72,7 +84,7 @@ def _require(needed: Sequence[str], found: set[str]) -> None:
     if missing:
         enable = " ".join(f"+{word}" for word in missing)
         raise NotPossible(
-            "control groups for pods",
+            _WHAT,
             f"this machine's have no controller {', '.join(missing)}",
             f"echo {enable} | sudo tee /sys/fs/cgroup/cgroup.subtree_control, or boot a kernel "
             "that has it",
