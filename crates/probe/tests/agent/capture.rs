@@ -113,3 +113,36 @@ fn all_devices_together_are_one() {
     }
     assert_eq!(agent.stop(1)["device"], "any");
 }
+
+#[test]
+fn a_sample_begins_in_a_flood_and_a_stop_ends_it() {
+    let mut agent = Agent::start();
+    let port = udp_sink(&mut agent, 1);
+    let sample = json!({
+        "flow": {"protocol": 17, "ports": [port]}, "canaries": ["0123456789abcdef"],
+        "sample_one_in": 1000, "duration_max_s": 20,
+    });
+    if capture(&mut agent, 2, sample).is_none() {
+        return;
+    }
+    agent.ready(json!({
+        "id": 5, "do": "leaks", "device": "lo", "flow": {"protocol": 17, "ports": [port]},
+        "duration_max_s": 60,
+    }));
+    let mut source = |id: u64, duration_s: f64| {
+        agent.ready(json!({
+            "id": id, "do": "udp_source", "to": LOOPBACK, "port": port, "token": TOKEN,
+            "payload_size": 1400, "duration_s": duration_s, "flows": 2, "threads": 2,
+            "rate_pps": null, "segmentation": "none",
+        }));
+    };
+    source(3, 60.0);
+    source(4, 0.5);
+    agent.done(4);
+    let seen = agent.stop(2);
+    assert!(agent.stop(5)["tunnel_packets"].as_u64() > Some(0));
+    agent.stop(3);
+    let passed = seen["searched"]["packets"].as_u64().unwrap();
+    let queued = seen["packets"].as_u64().unwrap() + seen["kernel_drops"].as_u64().unwrap();
+    assert!(queued < passed / 2, "{seen}");
+}

@@ -66,6 +66,11 @@ pub fn program(direction: Direction, sample_one_in: u32, look: &Look) -> Vec<soc
     program
 }
 
+/// Passes no packet.
+pub fn nothing() -> Vec<sock_filter> {
+    vec![step(RETURN, 0, 0, 0)]
+}
+
 /// Passes what is beside a scope. Of connections it compares the ports alone: whoever receives the
 /// packets compares their addresses.
 pub fn beside(scope: &Scope) -> Vec<sock_filter> {

@@ -95,6 +95,11 @@ impl PacketSocket {
         set_filter(&self.socket, &filter::beside(scope)).map_err(during("capture: filter"))
     }
 
+    /// From now on the kernel queues nothing more.
+    pub fn close(&self) -> Result<(), Failure> {
+        set_filter(&self.socket, &filter::nothing()).map_err(during("capture: filter"))
+    }
+
     fn with_room(socket: Socket, snaplen: usize) -> PacketSocket {
         let mut buffers = vec![0; BATCH * snaplen];
         // SAFETY: all zero is a valid sockaddr_ll.

@@ -84,21 +84,23 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Evidence, Failu
     let started_ns = clock::monotonic_ns();
     context.ready(Started { started_ns });
     let deadline_ns = started_ns + parameters.duration_max_s.ns();
-    loop {
-        let ending = context.stop.requested() || clock::monotonic_ns() >= deadline_ns;
-        if !ending {
+    let mut take = |socket: &mut PacketSocket| -> Result<usize, Failure> {
+        let taken = socket.receive_now().map_err(during("leaks: receive"))?;
+        for packet in socket.packets() {
+            evidence.count(parameters, marks.as_ref(), &packet);
+        }
+        Ok(taken)
+    };
+    while !context.stop.requested() && clock::monotonic_ns() < deadline_ns {
+        if take(&mut socket)? == 0 {
             context.stop.wait_readable(socket.as_fd(), deadline_ns);
         }
-        while socket.receive_now().map_err(during("leaks: receive"))? > 0 {
-            for packet in socket.packets() {
-                evidence.count(parameters, marks.as_ref(), &packet);
-            }
-        }
-        if ending {
-            evidence.kernel_drops = socket.kernel_drops()?;
-            return Ok(evidence);
-        }
     }
+    // Packets may come faster than they are read.
+    socket.close()?;
+    while take(&mut socket)? > 0 {}
+    evidence.kernel_drops = socket.kernel_drops()?;
+    Ok(evidence)
 }
 
 impl Evidence {

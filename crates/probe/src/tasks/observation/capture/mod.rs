@@ -119,14 +119,16 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Evidence, Failu
     context.ready(Started { started_ns });
     let deadline_ns = started_ns + parameters.duration_max_s.ns();
     let mut phase = Phase::All;
+    // Packets may come faster than they are read: the queue need not be empty for the next step.
     while !context.stop.requested() && clock::monotonic_ns() < deadline_ns {
-        if context.stop.wait_readable(socket.as_fd(), deadline_ns) {
-            context.stop.wait_until(clock::monotonic_ns() + GATHER_NS);
-            take_all(&mut capture, &mut socket, deadline_ns)?;
+        if take(&mut capture, &mut socket)? > 0 {
             phase = phase.next(parameters, &capture, &socket)?;
+        } else if context.stop.wait_readable(socket.as_fd(), deadline_ns) {
+            context.stop.wait_until(clock::monotonic_ns() + GATHER_NS);
         }
     }
-    take_all(&mut capture, &mut socket, deadline_ns)?;
+    socket.close()?;
+    while take(&mut capture, &mut socket)? > 0 {}
     let drops = socket.kernel_drops()?;
     let searched = match phase {
         Phase::Sample(Look {
@@ -243,19 +245,11 @@ pub fn find_link(device: &str) -> Result<Link, Failure> {
     })
 }
 
-/// Takes what is queued; packets may come faster than they are read, hence the deadline.
-fn take_all(
-    capture: &mut Capture<'_>,
-    socket: &mut PacketSocket,
-    deadline_ns: u64,
-) -> Result<(), Failure> {
-    while socket.receive_now().map_err(during("capture: receive"))? > 0 {
-        for packet in socket.packets() {
-            capture.count(&packet);
-        }
-        if clock::monotonic_ns() >= deadline_ns {
-            break;
-        }
+/// Takes a part of what is queued; returns how many packets that were.
+fn take(capture: &mut Capture<'_>, socket: &mut PacketSocket) -> Result<usize, Failure> {
+    let taken = socket.receive_now().map_err(during("capture: receive"))?;
+    for packet in socket.packets() {
+        capture.count(&packet);
     }
-    Ok(())
+    Ok(taken)
 }
