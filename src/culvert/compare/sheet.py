@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from culvert.console import printable
+from culvert.fitting import Fitting
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#!])")
 _BREAKS = re.compile(r"[\t-\r\x85\u2028\u2029]+")
@@ -58,7 +59,7 @@ def render(sheet: Sheet) -> RenderableType:
         Text.assemble((f"{name}  ", "bold"), shown) for name, shown in sheet.heading
     ]
     parts += [Text(f"!  {warning}", style="yellow") for warning in sheet.warnings]
-    parts += map(_table, sheet.tables)
+    parts += [Fitting(_table(one)) for one in sheet.tables]
     parts += [Text(f"-  {shown}", style="dim") for shown in sheet.missing]
     style = "bold red" if sheet.bad else "bold"
     return Group(*parts, Text(sheet.summary, style=style), Text(sheet.method, style="dim"))

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from culvert.compare.words import STYLES
+from culvert.fitting import Fitting
 from culvert.history.outcome import History
 from culvert.history.series import Series
 from culvert.history.words import METHOD, NO_SHIFT, labels_of, metric_title, scale_of, shifts_of
@@ -28,7 +29,7 @@ def render(history: History) -> RenderableType:
     for (study, machine), group in groupby(history.series, lambda one: (one.study, one.machine)):
         series = list(group)
         labels = labels_of(series)
-        parts += [Text.assemble((study, "bold"), f"  {machine}"), _table(series, labels)]
+        parts += [Text.assemble((study, "bold"), f"  {machine}"), Fitting(_table(series, labels))]
         parts += _shifts(series, labels)
         parts.append(Text())
     if not parts:
@@ -45,7 +46,7 @@ def _table(series: Sequence[Series], labels: Labels) -> Table:
     table.add_column("course", no_wrap=True)
     for name in ("first level", "now"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("last change")
+    table.add_column("last change", overflow="fold")
     for one in series:
         scale, levels = scale_of(one), one.levels
         texts = [one.vpn, labels.cell(one.condition, one.measurement, one.parameters)]
