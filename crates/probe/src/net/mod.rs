@@ -1,5 +1,4 @@
-//! Features of Linux's sockets that are missing in the standard library. All unsafe code of the
-//! probe is below here.
+//! Features of Linux's sockets that are missing in the standard library.
 
 pub mod batch;
 pub mod capture;
@@ -7,5 +6,4 @@ pub mod device;
 pub mod echo_channel;
 pub mod icmp;
 pub mod socket;
-pub mod stamped;
 pub mod tcp_info;

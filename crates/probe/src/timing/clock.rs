@@ -43,15 +43,6 @@ pub fn realtime_offset_ns() -> i128 {
     readings.min().map_or(0, |(_, offset_ns)| offset_ns)
 }
 
-/// A kernel timestamp (realtime) of a packet that has just been read, on the monotonic clock.
-///
-/// Only the packet's age is taken from the realtime clock, so that a step of it does no harm
-/// unless it falls between the packet's arrival and this call.
-pub fn stamp_to_monotonic_ns(realtime_stamp_ns: u64) -> u64 {
-    let age_ns = realtime_ns().saturating_sub(realtime_stamp_ns);
-    monotonic_ns().saturating_sub(age_ns)
-}
-
 /// Lets this thread's timers fire on time: the kernel's default slack is 50 us.
 pub fn use_exact_timers() {
     // SAFETY: PR_SET_TIMERSLACK takes one integer and touches no memory.

@@ -51,7 +51,6 @@ fn the_first_answer_is_found_when_the_other_end_comes_late() {
     }));
     let answer = agent.done(1);
     assert!(answer["answered_ns"].as_u64() > answer["first_sent_ns"].as_u64());
-    assert_eq!(answer["kernel_timestamp"], true);
     agent.stop(2);
 }
 

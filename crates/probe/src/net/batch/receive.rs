@@ -34,7 +34,6 @@ pub struct ReceiveBatch {
     headers: Vec<libc::mmsghdr>,
     received: usize,
     received_ns: u64,
-    /// What takes the kernel's stamps to the monotonic clock; of the last call.
     realtime_ahead_ns: i64,
 }
 
@@ -105,18 +104,6 @@ impl ReceiveBatch {
 
     /// Takes what is there, which may be nothing; returns how many messages that were.
     pub fn receive_now(&mut self, socket: &impl AsFd) -> io::Result<usize> {
-        match self.receive_with(socket, libc::MSG_DONTWAIT) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
-            other => other,
-        }
-    }
-
-    /// Waits for one datagram and takes all that are there, as many as there is room for.
-    pub fn receive(&mut self, socket: &impl AsFd) -> io::Result<usize> {
-        self.receive_with(socket, libc::MSG_WAITFORONE)
-    }
-
-    fn receive_with(&mut self, socket: &impl AsFd, flags: libc::c_int) -> io::Result<usize> {
         // The kernel has written the true lengths over those of the messages of the last call.
         for header in &mut self.headers[..self.received] {
             header.msg_hdr.msg_controllen = CONTROL as _;
@@ -129,23 +116,29 @@ impl ReceiveBatch {
                 socket.as_fd().as_raw_fd(),
                 self.headers.as_mut_ptr(),
                 self.headers.len() as libc::c_uint,
-                flags as _,
+                libc::MSG_DONTWAIT as _,
                 std::ptr::null_mut(),
             )
         };
-        self.received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
-        // Realtime first: an interruption between the two clocks makes packets later than they
-        // were, and no delay shorter than it can have been.
-        let realtime_ns = if self.stamped {
-            clock::realtime_ns()
-        } else {
-            0
+        self.received = match usize::try_from(received) {
+            Ok(received) => received,
+            Err(_) => match io::Error::last_os_error() {
+                error if error.kind() == io::ErrorKind::WouldBlock => 0,
+                error => return Err(error),
+            },
         };
+        // Realtime first: an interruption between the two clocks makes packets later than they
+        // were, and no delay shorter than it can have been. A step of it does no harm unless it
+        // falls between a packet's arrival and this.
+        let realtime_ns = clock::realtime_ns();
         self.received_ns = clock::monotonic_ns();
-        if self.stamped {
-            self.realtime_ahead_ns = realtime_ns as i64 - self.received_ns as i64;
-        }
+        self.realtime_ahead_ns = realtime_ns as i64 - self.received_ns as i64;
         Ok(self.received)
+    }
+
+    /// CLOCK_REALTIME less CLOCK_MONOTONIC at the last call.
+    pub fn realtime_ahead_ns(&self) -> i64 {
+        self.realtime_ahead_ns
     }
 
     /// The datagrams that the last call took, joined ones taken apart. Empty ones are left out:
@@ -171,13 +164,13 @@ impl ReceiveBatch {
 
 /// The content of the control messages of one message.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct ControlFields {
-    realtime_ns: Option<u64>,
+pub(in crate::net) struct ControlFields {
+    pub realtime_ns: Option<u64>,
     segment_size: Option<usize>,
 }
 
 /// Reads a control buffer: cmsg(3), messages aligned to 8 bytes.
-fn read_control(control: &[u8; CONTROL], length: usize) -> ControlFields {
+pub(in crate::net) fn read_control(control: &[u8], length: usize) -> ControlFields {
     let mut fields = ControlFields::default();
     let mut rest = control.get(..length).unwrap_or_default();
     while let Some((header, _)) = rest.split_first_chunk::<CONTROL_HEADER>() {
@@ -238,7 +231,7 @@ mod tests {
         };
         let before_ns = clock::monotonic_ns();
         assert_eq!(sent.send(&sender, 10).unwrap(), 10);
-        batch.receive(&receiver).unwrap();
+        batch.receive_now(&receiver).unwrap();
         let datagrams: Vec<_> = batch.datagrams().collect();
         assert_eq!(datagrams.len(), 10);
         for datagram in datagrams {

@@ -1,5 +1,6 @@
 //! A socket that sees the packets of an interface (packet(7)), from the network layer on.
 
+use crate::net::batch::receive::read_control;
 use crate::net::capture::filter::{self, Direction, Look};
 use crate::net::capture::search::Search;
 use crate::net::device::netlink::Link;
@@ -179,10 +180,11 @@ impl PacketSocket {
                 ethertype: u16::from_be(self.names[i].sll_protocol),
                 outgoing: self.names[i].sll_pkttype == libc::PACKET_OUTGOING,
                 wire_length,
-                realtime_ns: timestamp_ns(
+                realtime_ns: read_control(
                     &self.controls[i].0,
                     self.headers[i].msg_hdr.msg_controllen as _,
-                ),
+                )
+                .realtime_ns,
                 bytes: &self.buffers[start..start + wire_length.min(self.snaplen)],
             }
         })
@@ -223,19 +225,6 @@ impl AsFd for PacketSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
-}
-
-/// Reads a control buffer that holds one message: a header of 16 bytes, then a `struct timespec`.
-fn timestamp_ns(control: &[u8; 64], length: usize) -> Option<u64> {
-    let control = control.get(..length)?;
-    let field = |start: usize| control.get(start..)?.first_chunk().copied();
-    let level = field(8).map(i32::from_ne_bytes)?;
-    let kind = field(12).map(i32::from_ne_bytes)?;
-    if (level, kind) != (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) {
-        return None;
-    }
-    let long = |start: usize| Some(u64::from_ne_bytes(*control.get(start..)?.first_chunk()?));
-    Some(long(16)? * 1_000_000_000 + long(24)?)
 }
 
 fn bind(socket: &Socket, link_index: u32) -> io::Result<()> {

@@ -13,13 +13,11 @@ const NAME_LENGTH: usize = 32;
 /// Words of `struct ethtool_get_features_block`; the third holds the active features.
 const BLOCK_WORDS: usize = 4;
 const ACTIVE: usize = 2;
-/// More features than any kernel has.
-const MAX_FEATURES: usize = 4096;
 
 /// Whether a feature of a device is on; None if the kernel has no feature of that name.
 pub fn feature(device: &str, name: &str) -> io::Result<Option<bool>> {
     let socket = UdpSocket::bind("127.0.0.1:0")?;
-    let count = feature_count(&socket, device)?.min(MAX_FEATURES);
+    let count = feature_count(&socket, device)?;
     let mut names = request(
         3 + count * NAME_LENGTH / 4,
         &[GET_STRINGS, FEATURE_NAMES, count as u32],
@@ -60,7 +58,7 @@ fn is(text: &[u8], name: &str) -> bool {
     &text[..end.unwrap_or(text.len())] == name.as_bytes()
 }
 
-/// The kernel reads the command from `request` and writes its answer over it.
+/// The kernel reads the command from `request` and writes its answer over it, for which there is room.
 fn command(socket: &UdpSocket, device: &str, request: &mut [u32]) -> io::Result<()> {
     // SAFETY: all zero is a valid ifreq.
     let mut interface: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -71,8 +69,8 @@ fn command(socket: &UdpSocket, device: &str, request: &mut [u32]) -> io::Result<
         *to = from as libc::c_char;
     }
     interface.ifr_ifru.ifru_data = request.as_mut_ptr().cast();
-    // SAFETY: `interface` points to `request`, which has room for the answer: its length is in the
-    // request itself, where the kernel looks at it.
+    // SAFETY: `interface` points to `request`, which has room for the answer: one word for a set's
+    // size; for names and features as many as that size, which is the kernel's own and never changes.
     let outcome = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut interface) };
     if outcome == 0 {
         Ok(())

@@ -1,7 +1,7 @@
 //! `first_answer`: from when on do packets go through? Sends requests until the first answer comes.
 
+use crate::net::batch::receive::ReceiveBatch;
 use crate::net::socket;
-use crate::net::stamped::StampedReceiver;
 use crate::packet::header::{Header, Kind, blank_payload};
 use crate::protocol::failure::{Failure, errno_name};
 use crate::protocol::values::{Canary, Seconds, Token};
@@ -44,7 +44,6 @@ pub struct Answered {
     previous_sent_ns: Option<u64>,
     answered_ns: u64,
     answered_realtime_ns: u64,
-    kernel_timestamp: bool,
     attempts: u64,
     errors: BTreeMap<String, u64>,
 }
@@ -68,7 +67,6 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Answered, Failu
                 previous_sent_ns: inquiry.before(answer.sequence),
                 answered_ns: answer.arrived_ns,
                 answered_realtime_ns: answer.arrived_realtime_ns,
-                kernel_timestamp: answer.by_kernel,
                 attempts: inquiry.attempts,
                 errors: inquiry.errors,
             });
@@ -81,7 +79,7 @@ struct Inquiry<'a> {
     parameters: &'a Parameters,
     tag: [u8; 8],
     payload: Vec<u8>,
-    open: Option<(UdpSocket, StampedReceiver)>,
+    open: Option<(UdpSocket, ReceiveBatch)>,
     attempts: u64,
     /// When each was tried.
     tried_ns: Vec<u64>,
@@ -93,7 +91,6 @@ struct Answer {
     sent_ns: u64,
     arrived_ns: u64,
     arrived_realtime_ns: u64,
-    by_kernel: bool,
 }
 
 impl<'a> Inquiry<'a> {
@@ -133,8 +130,8 @@ impl<'a> Inquiry<'a> {
             None => {
                 let to = SocketAddr::new(self.parameters.to, self.parameters.port);
                 let socket = socket::connect_udp(self.parameters.bind, 0, to)?;
-                let receiver = StampedReceiver::new(&socket);
-                &self.open.insert((socket, receiver)).0
+                let batch = ReceiveBatch::new(&socket, 1, PAYLOAD + 1, false);
+                &self.open.insert((socket, batch)).0
             }
         };
         let header = Header {
@@ -150,27 +147,23 @@ impl<'a> Inquiry<'a> {
 
     /// Waits for the answer until then.
     fn listen(&mut self, until_ns: u64, context: &Context) -> Option<Answer> {
-        let (socket, receiver) = self.open.as_mut()?;
-        let mut buffer = [0; PAYLOAD + 1];
+        let (socket, batch) = self.open.as_mut()?;
         while context.stop.wait_readable(socket.as_fd(), until_ns) {
-            let Ok(stamped) = receiver.receive(socket, &mut buffer) else {
+            if batch.receive_now(socket).is_err() {
                 // An ICMP error; receiving has cleared it.
                 continue;
-            };
-            let arrived_ns = stamped.arrived_ns();
-            let now_ns = clock::monotonic_ns();
-            let arrived_realtime_ns = stamped
-                .kernel_realtime_ns
-                .unwrap_or_else(|| clock::realtime_ns() - now_ns.saturating_sub(arrived_ns));
-            if let Some(header) = Header::read(&buffer[..stamped.length], self.tag)
-                && header.kind == Kind::Reply
-            {
+            }
+            let found = batch.datagrams().find_map(|datagram| {
+                let header = Header::read(datagram.bytes, self.tag)?;
+                (header.kind == Kind::Reply).then_some((header, datagram.arrived_ns))
+            });
+            if let Some((header, arrived_ns)) = found {
                 return Some(Answer {
                     sequence: header.sequence,
                     sent_ns: header.time_ns,
                     arrived_ns,
-                    arrived_realtime_ns,
-                    by_kernel: stamped.kernel_realtime_ns.is_some(),
+                    arrived_realtime_ns: arrived_ns
+                        .saturating_add_signed(batch.realtime_ahead_ns()),
                 });
             }
         }
