@@ -9,7 +9,6 @@ import typer
 
 from culvert.commands.words import Json
 from culvert.console import err, out, print_json
-from culvert.units import plural
 
 app = typer.Typer()
 
@@ -30,6 +29,7 @@ def site(
     Exit code 1: a run is damaged and left out.
     """
     from culvert.site.build import build
+    from culvert.units import plural
 
     built = build(given, target)
     for one in built.refused:
