@@ -222,5 +222,6 @@ def test_any_answer_fits_its_type_or_is_a_probe_error(answer: dict[str, Any]) ->
             set(answer) >= {"answered"} if kind is EchoOnce else {"packets", "bytes"} <= set(answer)
         )
         if not fits:
-            with pytest.raises(ProbeError, match=f"probe answer {kind.__name__}"):
+            with pytest.raises(ProbeError, match=f"probe answer {kind.__name__}") as caught:
                 parse(kind, answer)
+            assert "`make probe-static` for the probe of hosts" in caught.value.remedy

@@ -13,6 +13,7 @@ from culvert.errors import DeadlineExceeded, ProbeError
 from culvert.exchange import Event, Exchange, Replies
 from culvert.files.json_text import read_json
 from culvert.labs.process import REMEDY_IF_STOPPED, how_ended, remedy_for
+from culvert.probe.results.base import OTHER_VERSION
 from culvert.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Task:
         return ProbeError(
             f"{self.name} on node {self._probe.node_name}",
             f"its answer is invalid: {str(event)[:_SHOWN]}",
-            "probe and culvert are of different versions: run 'make setup' again",
+            OTHER_VERSION,
         )
 
     def _wait(self, wanted: str, timeout_s: float) -> Event:
@@ -161,5 +162,5 @@ def _stray(line: bytes) -> Event:
         "event": "error",
         "what": "answer",
         "why": f"invalid line: {line[:_SHOWN]!r}",
-        "remedy": "probe and culvert are of different versions: run 'make setup' again",
+        "remedy": OTHER_VERSION,
     }

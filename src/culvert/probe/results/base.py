@@ -12,6 +12,11 @@ R = TypeVar("R", bound="Result")
 SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
 """Percentiles, by the names in an answer and in metrics."""
 
+OTHER_VERSION = (
+    "probe and culvert are of different versions: run `make setup` again, and `make probe-static` "
+    "for the probe of hosts and pods"
+)
+
 
 class Result(BaseModel):
     """Base: unknown fields are ignored, so that a newer probe can add some."""
@@ -51,5 +56,5 @@ def parse(kind: type[R], answer: dict[str, Any]) -> R:
         raise ProbeError(
             f"probe answer {kind.__name__}.{place}",
             first["msg"],
-            "probe and culvert are of different versions: run 'make setup' again",
+            OTHER_VERSION,
         ) from None
