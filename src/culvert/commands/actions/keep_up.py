@@ -88,17 +88,21 @@ def _shape(word: str) -> Topology:
         raise UsageError(
             f"topology '{word}'", "is unknown", "use pair, routed, star:5, mesh:3 or public"
         ) from None
-    match shape:
-        case Shape.PAIR:
-            return pair()
-        case Shape.ROUTED:
-            return routed()
-        case Shape.STAR:
-            return star(number)
-        case Shape.MESH:
-            return mesh(number)
-        case Shape.PUBLIC:
-            return public()
+    try:
+        match shape:
+            case Shape.PAIR:
+                return pair()
+            case Shape.ROUTED:
+                return routed()
+            case Shape.STAR:
+                return star(number)
+            case Shape.MESH:
+                return mesh(number)
+            case Shape.PUBLIC:
+                return public()
+    except UsageError as error:  # its remedy is that of a study file
+        what = f"topology '{word}'"
+        raise UsageError(what, str(error), f"write {name}:{DEFAULT_MEMBERS}") from None
 
 
 @dataclass(frozen=True)
