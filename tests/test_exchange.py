@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import select
+import threading
 import time
 from contextlib import suppress
 from typing import Any
@@ -53,6 +56,33 @@ def test_events_reach_their_request_and_the_end_reaches_all() -> None:
             replies.next(5)
     with pytest.raises(DeadlineExceeded):
         first.next(0)
+
+
+def test_events_are_read_while_a_request_waits_for_the_agent() -> None:
+    """An agent that cannot print reads no request: both would wait for each other."""
+    input_read, input_written = os.pipe()
+    output_read, output_written = os.pipe()
+    given = os.fdopen(input_written, "wb")
+    made = Exchange(given, os.fdopen(output_read, "rb"), "node a", lost)
+    replies = made.expect(7, "a")
+    made.begin()
+
+    def ask() -> None:
+        with suppress(LabError):
+            made.send(8, "write", data="x" * (1 << 20))
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    assert select.select([input_read], [], [], 30)[0]  # it has begun, and nobody reads the rest
+    os.write(output_written, b'{"id":7}\n')
+    try:
+        assert replies.next(30) == {"id": 7}
+    finally:
+        os.close(input_read)
+        asking.join(30)
+        os.close(output_written)
+        with suppress(BrokenPipeError):
+            given.close()
 
 
 def test_what_was_forgotten_gets_nothing() -> None:

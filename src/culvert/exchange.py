@@ -97,6 +97,8 @@ class Exchange:
         self._numbers = itertools.count(1)
         self._replies: dict[int, Replies] = {}
         self._lock = threading.Lock()
+        self._sending = threading.Lock()
+        """Another one: an agent whose output is not read does not read its input either."""
         self._reader = threading.Thread(target=self._read, name=f"agent-{where}", daemon=True)
 
     def begin(self) -> None:
@@ -131,7 +133,7 @@ class Exchange:
         request = {"id": number, "do": do, **given}
         line = json.dumps(request, separators=(",", ":")).encode() + b"\n"
         try:
-            with self._lock:
+            with self._sending:
                 self._stdin.write(line)
                 self._stdin.flush()
         except (OSError, ValueError):
