@@ -1,4 +1,4 @@
-//! Many streams, both directions, transactions and echo over TCP.
+//! Many streams, transactions and echo over TCP.
 
 use crate::support::{Agent, CANARY, TOKEN};
 use crate::{LOOPBACK, OTHER_TOKEN};
@@ -42,32 +42,6 @@ fn every_stream_is_counted_apart_and_together() {
     for stream in source["streams"].as_array().unwrap() {
         assert!(stream["bytes_written"].as_u64().unwrap() > 0, "{stream}");
     }
-}
-
-#[test]
-fn both_directions_at_once_are_counted() {
-    let mut agent = Agent::start();
-    let port = agent.ready(json!({
-        "id": 1, "do": "tcp_sink", "bind": LOOPBACK, "token": TOKEN, "canary": CANARY,
-        "duration_max_s": 20, "interval_ms": 50, "streams": 2,
-        "backward": {"congestion_control": "reno", "write_size": 5000, "nodelay": true},
-    }))["port"]
-        .clone();
-    agent.ready(json!({
-        "id": 2, "do": "tcp_source", "connect": LOOPBACK, "port": port, "token": TOKEN,
-        "canary": CANARY, "duration_s": 0.2, "congestion_control": "reno", "write_size": 10000,
-        "nodelay": true, "interval_ms": 50, "drain_s": 10, "streams": 2, "bidirectional": true,
-    }));
-    let source = agent.done(2);
-    let sink = agent.done(1);
-    assert!(sink["backward_written"].as_u64().unwrap() > 0);
-    assert_eq!(
-        source["backward"]["bytes"], sink["backward_written"],
-        "{source}"
-    );
-    assert_eq!(source["backward"]["corrupt_samples"], 0);
-    assert_eq!(source["bytes_written"], sink["bytes"]);
-    assert_eq!(source["drained"], true);
 }
 
 fn responder(agent: &mut Agent, idle_s: f64) -> Value {

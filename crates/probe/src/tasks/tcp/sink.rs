@@ -1,4 +1,4 @@
-//! `tcp_sink`: accepts the connections of a session and drains them; sends as well if requested.
+//! `tcp_sink`: accepts the connections of a session and drains them.
 
 use crate::net::socket;
 use crate::protocol::failure::{Failure, during};
@@ -6,14 +6,12 @@ use crate::protocol::values::{Canary, Seconds, Token};
 use crate::tasks::context::{Context, Listening};
 use crate::tasks::tcp::lobby::{GREETING_TIMEOUT, Lobby};
 use crate::tasks::tcp::stream::read::{Drained, End, Reading, drain, together};
-use crate::tasks::tcp::stream::write::{Backward, write_until};
 use crate::tasks::tcp::stream::{check_streams, each};
 use crate::timing::clock;
 use crate::timing::stop::Stop;
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
-use std::net::{IpAddr, Shutdown, SocketAddr};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::net::{IpAddr, SocketAddr};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,12 +24,9 @@ pub struct Parameters {
     interval_ms: u32,
     /// If given, the stream is compared with it at the start of each read.
     canary: Option<Canary>,
-    receive_buffer: Option<usize>,
     /// Connections that are accepted.
     #[serde(default = "one")]
     streams: u16,
-    /// If given, each connection is written to as well until its source has finished.
-    backward: Option<Backward>,
 }
 
 fn one() -> u16 {
@@ -43,8 +38,6 @@ pub struct Sunk {
     #[serde(flatten)]
     all: Drained,
     strangers: u64,
-    /// Bytes written the other way, if that was requested.
-    backward_written: Option<u64>,
     streams: Vec<Drained>,
 }
 
@@ -79,17 +72,17 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Sunk, Failure> 
         deadline_ns,
         reported: parameters.streams == 1,
     };
-    let outcomes = drain_all(&connections, &reading, parameters, context)?;
-    let backward_written = parameters
-        .backward
-        .is_some()
-        .then(|| outcomes.iter().map(|(_, written)| written).sum());
-    let streams: Vec<Drained> = outcomes.into_iter().map(|(drained, _)| drained).collect();
+    let streams = each(&connections, |connection| {
+        let _interrupt = context
+            .stop
+            .interrupts(connection)
+            .map_err(during("tcp_sink"))?;
+        drain(connection, &reading, context)
+    })?;
     let all = together(&streams, reading.begun_ns, parameters.interval_ms);
     Ok(Sunk {
         all: all.unwrap_or_else(|| nothing(context)),
         strangers,
-        backward_written,
         streams,
     })
 }
@@ -107,50 +100,9 @@ fn nothing(context: &Context) -> Drained {
     }
 }
 
-/// Each connection in threads of its own; what came, and how much was written the other way.
-fn drain_all(
-    connections: &[Socket],
-    reading: &Reading<'_>,
-    parameters: &Parameters,
-    context: &Context,
-) -> Result<Vec<(Drained, u64)>, Failure> {
-    let one = |connection: &Socket| -> Result<(Drained, u64), Failure> {
-        let _interrupt = context
-            .stop
-            .interrupts(connection)
-            .map_err(during("tcp_sink"))?;
-        let Some(backward) = &parameters.backward else {
-            return Ok((drain(connection, reading, context)?, 0));
-        };
-        backward.prepare(connection)?;
-        let finished = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let writer = scope.spawn(|| {
-                let canary = parameters.canary.clone().unwrap_or_default();
-                let outcome = write_until(connection, &canary, backward.write_size, |_, now_ns| {
-                    finished.load(Ordering::Relaxed)
-                        || context.stop.requested()
-                        || now_ns >= reading.deadline_ns
-                });
-                let _ = connection.shutdown(Shutdown::Write);
-                outcome
-            });
-            let drained = drain(connection, reading, context);
-            finished.store(true, Ordering::Relaxed);
-            let written = writer.join().expect("the writer does not panic");
-            // A source that has gone may reset what is still under way to it.
-            Ok((drained?, written.unwrap_or_else(|broken| broken.written)))
-        })
-    };
-    each(connections, one)
-}
-
 fn listen(parameters: &Parameters) -> Result<Socket, Failure> {
     let address = SocketAddr::new(parameters.bind, parameters.port);
     let listener = socket::tcp_socket(parameters.bind)?;
-    if let Some(bytes) = parameters.receive_buffer {
-        socket::set_receive_buffer(&listener, bytes)?;
-    }
     socket::listen_tcp(&listener, address, GREETING_TIMEOUT)?;
     Ok(listener)
 }

@@ -5,7 +5,6 @@ use crate::net::tcp_info::TcpInfo;
 use crate::protocol::failure::{Failure, during};
 use crate::protocol::values::{Canary, Seconds, Token};
 use crate::tasks::context::{Context, Started};
-use crate::tasks::tcp::stream::read::{Drained, Reading, drain as read_all, together};
 use crate::tasks::tcp::stream::write::{
     Acknowledged, Interval, Writing, drain, read_congestion_control, set_options, write_all,
 };
@@ -15,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use socket2::Socket;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::net::{IpAddr, Shutdown, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 #[derive(Debug, Deserialize)]
@@ -24,9 +23,6 @@ pub struct Parameters {
     connect: IpAddr,
     port: u16,
     bind: Option<IpAddr>,
-    /// Of the first stream; the following streams use those behind it.
-    #[serde(default)]
-    bind_port: u16,
     token: Token,
     #[serde(default)]
     canary: Canary,
@@ -36,10 +32,6 @@ pub struct Parameters {
     write_size: usize,
     nodelay: bool,
     interval_ms: u32,
-    /// Bytes; the kernel's own tuning if not given.
-    send_buffer: Option<usize>,
-    /// Bytes; lowers what the kernel would choose.
-    mss: Option<u32>,
     #[serde(default = "five_seconds")]
     connect_timeout_s: Seconds,
     /// How long what was written may take to be acknowledged; then the connection is reset.
@@ -47,9 +39,6 @@ pub struct Parameters {
     drain_s: Seconds,
     #[serde(default = "one")]
     streams: u16,
-    /// Whether the sink sends as well (its `backward`), to be read here.
-    #[serde(default)]
-    bidirectional: bool,
 }
 
 fn five_seconds() -> Seconds {
@@ -73,8 +62,6 @@ pub struct Sent {
     last_ns: u64,
     seconds: f64,
     congestion_control: String,
-    /// What came the other way, if that was requested.
-    backward: Option<Drained>,
     streams: Vec<Stream>,
 }
 
@@ -101,9 +88,9 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> 
     check_write_size(parameters.write_size)?;
     check_streams(parameters.streams)?;
     let mut connections = Vec::new();
-    for number in 0..parameters.streams {
+    for _ in 0..parameters.streams {
         let begin_ns = clock::monotonic_ns();
-        let socket = connect(parameters, number)?;
+        let socket = connect(parameters)?;
         let connect_ns = clock::monotonic_ns() - begin_ns;
         { &socket }
             .write_all(&parameters.token.0)
@@ -115,43 +102,27 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> 
     context.ready(Started {
         started_ns: first_ns,
     });
-    let outcomes = run_all(parameters, &connections, first_ns, context)?;
-    let last_ns = outcomes.iter().map(|one| one.end_ns).max();
-    let last_ns = last_ns.unwrap_or(first_ns);
-    let (mut streams, mut backward) = (Vec::new(), Vec::new());
-    for one in outcomes {
-        streams.push(one.stream);
-        backward.extend(one.backward);
-    }
+    let outcomes = each(&connections, |(socket, connect_ns)| {
+        send(parameters, socket, *connect_ns, first_ns, context)
+    })?;
+    let (streams, ends_ns): (Vec<_>, Vec<_>) = outcomes.into_iter().unzip();
+    let last_ns = ends_ns.into_iter().max().unwrap_or(first_ns);
     Ok(Sent {
         all: sum(&streams, first_ns, parameters.interval_ms),
         first_ns,
         last_ns,
         seconds: (last_ns - first_ns) as f64 / 1e9,
         congestion_control,
-        backward: together(&backward, first_ns, parameters.interval_ms),
         streams,
     })
 }
 
-fn connect(parameters: &Parameters, number: u16) -> Result<Socket, Failure> {
+fn connect(parameters: &Parameters) -> Result<Socket, Failure> {
     let to = SocketAddr::new(parameters.connect, parameters.port);
     let socket = socket::tcp_socket(parameters.connect)?;
     set_options(&socket, &parameters.congestion_control, parameters.nodelay)?;
-    if let Some(bytes) = parameters.send_buffer {
-        socket::set_send_buffer(&socket, bytes)?;
-    }
-    if let Some(mss) = parameters.mss {
-        socket
-            .set_tcp_mss(mss)
-            .map_err(during(format!("set the MSS to {mss}")))?;
-    }
     if let Some(from) = parameters.bind {
-        let port = match parameters.bind_port {
-            0 => 0,
-            first => first.saturating_add(number),
-        };
-        let from = SocketAddr::new(from, port);
+        let from = SocketAddr::new(from, 0);
         socket
             .bind(&from.into())
             .map_err(during(format!("bind TCP {from}")))?;
@@ -165,51 +136,14 @@ fn connect(parameters: &Parameters, number: u16) -> Result<Socket, Failure> {
     Ok(socket)
 }
 
-struct Outcome {
-    stream: Stream,
-    backward: Option<Drained>,
-    end_ns: u64,
-}
-
-/// Each connection in a thread of its own; the first in this one.
-fn run_all(
-    parameters: &Parameters,
-    connections: &[(Socket, u64)],
-    first_ns: u64,
-    context: &Context,
-) -> Result<Vec<Outcome>, Failure> {
-    let one = |(socket, connect_ns): &(Socket, u64)| {
-        if !parameters.bidirectional {
-            return send(parameters, socket, *connect_ns, first_ns, context);
-        }
-        let reading = Reading {
-            canary: Some(&parameters.canary),
-            interval_ms: parameters.interval_ms,
-            begun_ns: first_ns,
-            deadline_ns: first_ns + parameters.duration_s.ns() + parameters.drain_s.ns(),
-            reported: false,
-        };
-        std::thread::scope(|scope| {
-            let reader = scope.spawn(|| read_all(socket, &reading, context));
-            let mut outcome = send(parameters, socket, *connect_ns, first_ns, context);
-            let read = reader.join().expect("the reader does not panic");
-            if let Ok(outcome) = &mut outcome {
-                outcome.backward = Some(read?);
-                finish(socket, &mut outcome.stream)?;
-            }
-            outcome
-        })
-    };
-    each(connections, one)
-}
-
+/// What became of a stream, and when it had been written.
 fn send(
     parameters: &Parameters,
     socket: &Socket,
     connect_ns: u64,
     first_ns: u64,
     context: &Context,
-) -> Result<Outcome, Failure> {
+) -> Result<(Stream, u64), Failure> {
     let _interrupt = context
         .stop
         .interrupts(socket)
@@ -242,18 +176,9 @@ fn send(
         final_tcp_info: info,
         source_port: address.as_socket().map_or(0, |address| address.port()),
     };
-    if parameters.bidirectional {
-        // Whoever reads sees the sink's end.
-        let _ = socket.shutdown(Shutdown::Write);
-    } else {
-        drain(socket, parameters.drain_s)?;
-        finish(socket, &mut stream)?;
-    }
-    Ok(Outcome {
-        stream,
-        backward: None,
-        end_ns,
-    })
+    drain(socket, parameters.drain_s)?;
+    finish(socket, &mut stream)?;
+    Ok((stream, end_ns))
 }
 
 /// Looks at the connection after the drain.

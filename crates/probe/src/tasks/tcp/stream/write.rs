@@ -7,11 +7,10 @@ use crate::protocol::values::{Canary, Seconds, Token};
 use crate::tasks::context::Context;
 use crate::timing::clock;
 use crate::timing::ticker::Ticker;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use socket2::Socket;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
-use std::time::Duration;
 
 /// Counts are of the interval; window, times (microseconds) and path MTU are as at its end.
 #[derive(Debug, Clone, Serialize)]
@@ -23,26 +22,6 @@ pub struct Interval {
     pub rtt_us: u32,
     pub rttvar_us: u32,
     pub pmtu: u32,
-}
-
-/// How a sink writes.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Backward {
-    congestion_control: String,
-    /// Bytes per write call.
-    pub write_size: usize,
-    nodelay: bool,
-}
-
-impl Backward {
-    pub fn prepare(&self, socket: &Socket) -> Result<(), Failure> {
-        super::check_write_size(self.write_size)?;
-        set_options(socket, &self.congestion_control, self.nodelay)?;
-        socket
-            .set_write_timeout(Some(Duration::from_millis(100)))
-            .map_err(during("set a timeout"))
-    }
 }
 
 /// What every connection that is written to is given.
@@ -93,20 +72,13 @@ impl Acknowledged {
     }
 }
 
-/// Writing failed, after so many bytes.
-pub struct Broken {
-    pub written: u64,
-    pub error: std::io::Error,
-}
-
-/// Writes canaries until `done` returns true; it is called after each write, with the bytes written so far
-/// and the time. A write gives up after the socket's timeout, so that it is called often enough.
-pub fn write_until(
+/// Writes canaries until `done` returns true; it is called after each write, with the time. A write gives up after the socket's timeout, so that it is called often enough.
+fn write_until(
     mut socket: &Socket,
     canary: &Canary,
     write_size: usize,
-    mut done: impl FnMut(u64, u64) -> bool,
-) -> Result<u64, Broken> {
+    mut done: impl FnMut(u64) -> bool,
+) -> io::Result<u64> {
     let period = canary.bytes().len();
     let repeated = canary.repeated(period + write_size);
     let mut written = 0;
@@ -115,9 +87,9 @@ pub fn write_until(
         match socket.write(&repeated[start..start + write_size]) {
             Ok(length) => written += length as u64,
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            Err(error) => return Err(Broken { written, error }),
+            Err(error) => return Err(error),
         }
-        if done(written, clock::monotonic_ns()) {
+        if done(clock::monotonic_ns()) {
             return Ok(written);
         }
     }
@@ -154,7 +126,7 @@ pub fn write_all(
         boundary: Acknowledged::default(),
     };
     let mut failed = None;
-    let outcome = write_until(socket, writing.canary, writing.write_size, |_, now_ns| {
+    let outcome = write_until(socket, writing.canary, writing.write_size, |now_ns| {
         if ticker.passed(now_ns) {
             match series.interval(now_ns) {
                 Ok(interval) if writing.reported => context.interval(interval),
@@ -164,7 +136,7 @@ pub fn write_all(
         }
         now_ns >= writing.end_ns || context.stop.requested() || failed.is_some()
     });
-    let bytes = outcome.map_err(|broken| Failure::io("tcp_source: send", &broken.error))?;
+    let bytes = outcome.map_err(during("tcp_source: send"))?;
     if let Some(failure) = failed {
         return Err(failure);
     }

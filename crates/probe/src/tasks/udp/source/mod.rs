@@ -66,7 +66,6 @@ pub struct Parameters {
     segmentation: Segmentation,
     #[serde(default = "yes")]
     connected: bool,
-    send_buffer: Option<usize>,
 }
 
 fn yes() -> bool {
@@ -310,9 +309,8 @@ fn make_socket(
             .connect(to)
             .map_err(during(format!("connect UDP to {to}")))?;
     }
-    let room = segmented.then_some(SEGMENTED_SEND_BUFFER);
-    if let Some(bytes) = parameters.send_buffer.or(room) {
-        socket::set_send_buffer(&socket, bytes)?;
+    if segmented {
+        socket::set_send_buffer(&socket, SEGMENTED_SEND_BUFFER)?;
     }
     socket::report_local_drops(&socket, parameters.to)?;
     Ok(socket)

@@ -5,7 +5,7 @@
 
 mod connection;
 
-use crate::protocol::failure::{Failure, during};
+use crate::protocol::failure::Failure;
 use crate::protocol::values::Rate;
 use crate::tasks::context::{Context, Started};
 use crate::timing::clock;
@@ -23,7 +23,7 @@ use std::time::Duration;
 const LEAD_NS: u64 = 1_000_000;
 const MAX_REQUESTS: u64 = 1_000_000;
 const MAX_CONNECTIONS: usize = 256;
-const REMEDY: &str = "check the address, the certificate and the token of the server";
+const REMEDY: &str = "check the address and the certificate of the server";
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -31,8 +31,6 @@ pub struct Parameters {
     to: IpAddr,
     port: u16,
     path: String,
-    /// A file on the node with a bearer token.
-    token_file: Option<PathBuf>,
     /// A file on the node with the certificates (PEM) that the server's is checked against.
     authority_file: PathBuf,
     rate_per_s: Rate,
@@ -216,10 +214,6 @@ fn check(parameters: &Parameters) -> Result<(), Failure> {
 }
 
 fn target(parameters: &Parameters) -> Result<Target, Failure> {
-    let token = match &parameters.token_file {
-        Some(file) => Some(std::fs::read_to_string(file).map_err(during("the token"))?),
-        None => None,
-    };
     let mut roots = RootCertStore::empty();
     let certificates = CertificateDer::pem_file_iter(&parameters.authority_file)
         .map_err(|error| Failure::new("the authority", error.to_string(), REMEDY))?;
@@ -240,11 +234,8 @@ fn target(parameters: &Parameters) -> Result<Target, Failure> {
     } else {
         format!("{}:{}", parameters.to, parameters.port)
     };
-    let authorization = token
-        .map(|token| format!("Authorization: Bearer {}\r\n", token.trim()))
-        .unwrap_or_default();
     let request = format!(
-        "GET {} HTTP/1.1\r\nHost: {host}\r\nAccept: application/json\r\n{authorization}\r\n",
+        "GET {} HTTP/1.1\r\nHost: {host}\r\nAccept: application/json\r\n\r\n",
         parameters.path
     );
     Ok(Target {
