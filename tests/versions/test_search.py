@@ -87,6 +87,13 @@ def test_an_interrupted_search_goes_on() -> None:
     assert result.blocks == len(half) + len(second.measured)
 
 
+def test_earlier_rounds_of_other_commits_do_not_stand_for_the_bad_one() -> None:
+    bench = Simulated("c3", before=[("c5", -0.1)] * 30)
+    with pytest.raises(CulvertError, match="in 1 block$"):
+        found(bench, most=20)
+    assert [commit for commit, _ in bench.measured] == ["c16"]
+
+
 def test_without_the_change_nothing_is_searched() -> None:
     bench = Simulated("c16", change=0.0)
     with pytest.raises(CulvertError, match="does not have the claimed change"):

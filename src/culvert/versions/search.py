@@ -21,6 +21,7 @@ from culvert.statistics.bisection import (
     posterior,
     suspects,
 )
+from culvert.units import plural
 from culvert.versions.builds import BuildError
 
 ENDS_SHARE = 0.4
@@ -116,7 +117,7 @@ class Search:
             found = ends(values, self.change, self.error * ENDS_SHARE)
             if found is Ends.SHOWN:
                 return
-            if found is Ends.OPEN and len(self._seen) < self.most:
+            if found is Ends.OPEN and (len(self._seen) < self.most or not values):
                 self._measure(bad)
                 continue
             change = f"{100 * (math.exp(sum(values) / len(values)) - 1):+.1f} %"
@@ -128,7 +129,7 @@ class Search:
                 verdict, remedy = "it is not shown to have", "allow more blocks with --max-trials"
             raise CulvertError(
                 f"commit {self.commits[-1][:12]}",
-                f"{verdict} the claimed change: {change} in {len(values)} blocks",
+                f"{verdict} the claimed change: {change} in {plural(len(values), 'block')}",
                 remedy,
             )
 
