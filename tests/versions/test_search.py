@@ -89,7 +89,7 @@ def test_an_interrupted_search_goes_on() -> None:
 
 def test_earlier_rounds_of_other_commits_do_not_stand_for_the_bad_one() -> None:
     bench = Simulated("c3", before=[("c5", -0.1)] * 30)
-    with pytest.raises(CulvertError, match="in 1 block$"):
+    with pytest.raises(CulvertError, match=r"in 1 block$"):
         found(bench, most=20)
     assert [commit for commit, _ in bench.measured] == ["c16"]
 
