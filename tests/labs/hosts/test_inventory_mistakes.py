@@ -82,6 +82,14 @@ def test_what_ansible_reads_or_refuses(
     assert not (tmp_path / "pwned").exists()
 
 
+def test_no_home_directory_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/proc/none")
+    monkeypatch.delenv("ANSIBLE_HOME", raising=False)
+    path = tmp_path / "hosts.ini"
+    path.write_text("a\n")
+    assert [host.name for host in read_inventory(path).hosts] == ["a"]
+
+
 def test_a_long_reading_is_announced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,8 @@ def begin(path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={
+            # Ansible's own is in the home directory, which an account may not have.
+            "ANSIBLE_LOCAL_TEMP": tempfile.gettempdir(),
             **os.environ,
             "LC_ALL": "C.UTF-8",
             # Otherwise a file that cannot be read is an empty inventory.
