@@ -25,6 +25,7 @@ from culvert.labs.kubernetes.pods.choice import ANYWHERE, By, Chosen, ClusterNod
 from culvert.labs.kubernetes.pods.manifests import PodPlan
 from culvert.labs.kubernetes.pods.node import PodAddress, PodNode
 from culvert.labs.kubernetes.pods.workspace import Workspace
+from culvert.labs.together import at_once
 from culvert.runid import new_run_id
 from culvert.topology.plan import Attachment
 from culvert.topology.spec import LabSpec, Placement
@@ -158,24 +159,31 @@ class KubernetesLab(Lab):
         theirs = {name: wish for name, wish in wishes.items() if wish.by is By.POD}
         self._chosen = self._choose(found, theirs)
         hosts = {self.path.source: self._chosen.source, self.path.target: self._chosen.target}
-        begun = time.monotonic()
+        begun: dict[str, float] = {}
         for name, host in hosts.items():
             if name in theirs:
                 continue
             plan = self._plan(name, host)
             self._plans[name] = plan
+            begun[name] = time.monotonic()
             self.workspace.start(plan)
         if self.placement is Placement.SERVICE:
             selector = {manifests.ROLE: self._label(self.path.target)}
             self._service = manifests.service_name(self.run_id)
             self.service_address = self.workspace.make_service(self._service, selector)
-        for name, host in hosts.items():
-            if name in theirs:
-                self._nodes[name] = copied.node(self.workspace, name, theirs[name], host)
-                continue
+
+        def running(name: str) -> PodAddress:
             pod = self.workspace.await_running(self._plans[name])
-            self.started_s[name] = time.monotonic() - begun
-            self._nodes[name] = PodNode(name, self.workspace.api, PodAddress.of(pod), host)
+            self.started_s[name] = time.monotonic() - begun[name]
+            return PodAddress.of(pod)
+
+        made = dict(zip(self._plans, at_once(running, [*self._plans]), strict=True))
+        for name, host in hosts.items():
+            self._nodes[name] = (
+                copied.node(self.workspace, name, theirs[name], host)
+                if name in theirs
+                else PodNode(name, self.workspace.api, made[name], host)
+            )
 
     def _choose(self, found: list[ClusterNodeInfo], theirs: Mapping[str, Wish]) -> Chosen:
         if self.placement is Placement.SERVICE and self.path.target in theirs:
