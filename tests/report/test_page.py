@@ -190,7 +190,7 @@ def test_only_the_baseline() -> None:
 def test_without_a_baseline_nothing_is_compared() -> None:
     vpns = {name: truth for name, truth in VPNS.items() if name != "none"}
     page = Page(page_of(make_run(vpns=vpns, faults=False)))
-    assert "no baseline in the same blocks" in page.text
+    assert "no baseline to compare with" in page.text
 
 
 def test_warm_up_blocks_are_listed_but_do_not_count() -> None:

@@ -340,4 +340,4 @@ def test_what_is_not_distinguishable_has_a_bound_that_helps(
     pair = Paired("a", "b", 6, contrast, True, 0.9, True, 0.95, more)
     ranks = {"a": Rank(1, 2), "b": Rank(1, 2)}
     winner = Winner("a", Estimate(1.0, None, None, 6, ""), ("b",), (), 2, ranks, {"b": pair})
-    assert standing(winner) == f"not distinguishable from b ({text})"
+    assert standing(winner, "block") == f"not distinguishable from b ({text})"

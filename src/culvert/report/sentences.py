@@ -21,7 +21,7 @@ UNDECIDED_MEANS = (
     "together, which is right about all of them in 95 of 100 runs, does not reject it yet"
 )
 PRACTICAL = 200
-"""More blocks than that are no advice."""
+"""More blocks or trials than that are no advice."""
 _PLAIN = Scale(1.0, "")
 
 
@@ -43,16 +43,17 @@ def verdict(headline: Headline, vpn: str) -> str:
     return f"{vpn} {joined(parts)}." if parts else f"{vpn}: see the table."
 
 
-def standing(winner: Winner) -> str:
-    """How the leader compares with the other VPNs, as far as the data show it."""
+def standing(winner: Winner, unit: str) -> str:
+    """How the leader compares with the other VPNs, as far as the data show it. ``unit``: block, or
+    trial if no blocks pair them."""
     if winner.contenders == 1:
         return "the only VPN with a number"
     parts = []
     if winner.level_with:
-        level = [f"{vpn} ({_more(winner.against[vpn])})" for vpn in winner.level_with]
+        level = [f"{vpn} ({_more(winner.against[vpn], unit)})" for vpn in winner.level_with]
         parts.append(f"not distinguishable from {joined(level)}")
     if winner.undecided:
-        parts.append(_undecided(winner))
+        parts.append(_undecided(winner, unit))
     if not parts:
         parts.append("distinguishable from every other VPN")
     rank = winner.ranks[winner.vpn]
@@ -61,7 +62,7 @@ def standing(winner: Winner) -> str:
     return "; ".join(parts)
 
 
-def _undecided(winner: Winner) -> str:
+def _undecided(winner: Winner, unit: str) -> str:
     """VPNs for which no figures could decide: ``cannot decide with 5 blocks``."""
     pairs = [winner.against[vpn] for vpn in winner.undecided if vpn in winner.against]
     names = joined(winner.undecided)
@@ -69,18 +70,18 @@ def _undecided(winner: Winner) -> str:
         return f"does not compare with {names}"
     n = min(pair.n for pair in pairs)
     more = max((pair.more or 0 for pair in pairs), default=0)
-    return f"cannot decide with {plural(n, 'block')}, about {more} more: {names}"
+    return f"cannot decide with {plural(n, unit)}, about {more} more: {names}"
 
 
-def _more(pair: Paired) -> str:
+def _more(pair: Paired, unit: str) -> str:
     """What would decide; beyond a practical number, how small the difference is."""
     if pair.more is not None and pair.more <= PRACTICAL:
-        return f"about {plural(pair.more, 'more block')}"
+        return f"about {plural(pair.more, f'more {unit}')}"
     if pair.contrast is not None and pair.logarithmic:
         most = ratio_of(max(map(abs, pair.contrast.interval(pair.level)))) - 1
         if most < 1:
             return f"a difference of at most {100 * most:.2g} %"
-    return f"over {PRACTICAL} more blocks would be needed"
+    return f"over {PRACTICAL} more {unit}s would be needed"
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from culvert.report.views.trust import limits, trust
 from culvert.run.importing import ImportRequest, import_files
 
 from .gathered import gathered
-from .samples import IPERF3, KNB_HEADER
+from .samples import IPERF3, KNB_HEADER, PING
 
 NAMES = {"11-native-mtu1230": 700, "12-native-mtu1450": 770, "31-netbird": 690, "41-zerotier": 300}
 
@@ -60,6 +60,18 @@ def test_the_terminal_says_that_no_block_pairs_the_runs(data: Data) -> None:
         console.print(summary_of(data))
     assert "against none in runs of another time" in captured.get()
     assert "same blocks" not in captured.get()
+    assert "at most 6 runs of a cell: intervals are wide" in str(limits(data))
+
+
+def test_one_run_of_each_needs_more_trials_not_blocks(tmp_path: Path) -> None:
+    for name in ("home", "office"):
+        (tmp_path / f"{name}.txt").write_text(PING)
+    files = sorted(tmp_path.glob("*.txt"))
+    import_files(ImportRequest(ForeignFormat.PING, files, tmp_path / "run", Naming(), ""))
+    (view,) = headline_views(gathered(tmp_path / "run"))
+    assert {one.standing for one in view.winners} == {
+        "cannot decide with 1 trial, about 4 more: office"
+    }
 
 
 def test_no_trial_shows_checks_that_nobody_made(data: Data) -> None:

@@ -124,13 +124,14 @@ def _headline(data: Data, headline: Headline, versions: Mapping[str, str]) -> He
         for vpn in headline.vpns
         if vpn not in impossible
     )
+    unit = "block" if data.run.design.paired else "trial"
     winners = tuple(
         WinnerCard(
             title=question.column.superlative,
             vpn=winner.vpn,
             colour=data.colours[winner.vpn],
             value=scales[question.key].text(best.value, best.low, best.high),
-            standing=standing(winner),
+            standing=standing(winner, unit),
             certain=winner.certain,
         )
         for question in headline.questions
@@ -176,7 +177,7 @@ def _cell(headline: Headline, question: Question, vpn: str, scale: Scale) -> Hea
         scale.text(absolute.value, absolute.low, absolute.high),
         scale.ends(absolute.value, absolute.low, absolute.high),
     )
-    below = "the baseline" if vpn == BASELINE else "no baseline in the same blocks"
+    below = "the baseline" if vpn == BASELINE else "no baseline to compare with"
     below = "not comparable with the baseline here" if vpn in headline.apart else below
     # A link without a VPN needs no start: only the absolute time is meaningful.
     if question.column.absolute:

@@ -206,7 +206,12 @@ def _blocks(data: Data) -> str:
     if design.blocking is Blocking.RANDOM:
         needed = {"a difference": design.fewest, **needed}
     lacking = [f"{what} takes {fewest}" for what, fewest in needed.items() if n < fewest]
-    return f"only {plural(n, 'block')}: {joined(lacking) or 'intervals are wide'}"
+    few = (
+        f"at most {plural(n, 'run')} of a cell"
+        if data.run.imported
+        else f"only {plural(n, 'block')}"
+    )
+    return f"{few}: {joined(lacking) or 'intervals are wide'}"
 
 
 OWN_DAY = "each configuration had its own day: statistics cannot separate the two effects"
