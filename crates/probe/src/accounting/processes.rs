@@ -35,9 +35,6 @@ pub struct Identity {
 pub struct Process {
     pub label: String,
     pub comm: String,
-    /// User and system time include threads that have ended.
-    pub user: u64,
-    pub system: u64,
     pub run_ns: u64,
     /// Of children that have ended and were waited for, with theirs.
     pub children: u64,
@@ -130,8 +127,6 @@ fn read_process(
     Process {
         label: label.to_owned(),
         comm: stat.comm.clone(),
-        user: stat.utime,
-        system: stat.stime,
         run_ns: run_ns.unwrap_or_else(of_threads),
         children: u64::try_from(stat.cutime + stat.cstime).unwrap_or(0),
         vm_hwm_bytes: threads.vm_hwm_bytes,

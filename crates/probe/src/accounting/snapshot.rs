@@ -1,10 +1,10 @@
 //! The state of processors, processes and the network at one moment.
 //!
-//! Counters of the network are those of the agent's own network namespace; those of processors, of
-//! softnet and context switches are the machine's.
+//! Counters of the network are those of the agent's own network namespace; those of processors and
+//! context switches are the machine's.
 
 use super::idle::IdleReadings;
-use super::network::{Device, Protocols, Softnet, devices, protocols, softnet};
+use super::network::{Device, UDP_COUNTERS, devices, udp_counters};
 use super::processes::{Processes, Watched, find_processes};
 use super::processors::{Cpu, cpu, kernel};
 use super::surroundings::Surroundings;
@@ -24,13 +24,6 @@ pub struct Scope {
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct Own {
-    pub user_ns: u64,
-    pub system_ns: u64,
-    pub run_ns: u64,
-}
-
-#[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     pub time_ns: u64,
     pub ticks_per_second: u64,
@@ -39,10 +32,10 @@ pub struct Snapshot {
     pub context_switches: u64,
     pub processes: Processes,
     pub kernel_threads: Processes,
-    pub own: Own,
+    /// Processor time of the probe itself.
+    pub own_ns: u64,
     pub devices: BTreeMap<String, Device>,
-    pub protocols: Protocols,
-    pub softnet: Softnet,
+    pub udp: [u64; UDP_COUNTERS.len()],
     pub surroundings: Surroundings,
 }
 
@@ -80,13 +73,11 @@ impl Snapshot {
     /// is counted for a time in which the machine was not.
     pub fn take(scope: &Scope, end: End) -> Result<Snapshot, Failure> {
         let first = (end == End::First).then(Whole::read).transpose()?;
-        let own = own()?;
+        let own_ns = own_ns()?;
         let (processes, kernel_threads) =
             find_processes(&scope.watched, scope.by_thread, &scope.kernel_threads)?;
         let devices = devices(&scope.devices)?;
-        let protocols = protocols()?;
-        let softnet =
-            softnet(&std::fs::read_to_string("/proc/net/softnet_stat").unwrap_or_default());
+        let udp = udp_counters()?;
         let whole = match first {
             Some(whole) => whole,
             None => Whole::read()?,
@@ -95,30 +86,20 @@ impl Snapshot {
             processes,
             kernel_threads,
             devices,
-            protocols,
-            softnet,
+            udp,
             surroundings: Surroundings::now(),
             cpus: whole.cpus,
             idle: whole.idle,
             context_switches: whole.context_switches,
             ticks_per_second: procfs::ticks_per_second(),
-            own,
+            own_ns,
             time_ns: whole.time_ns,
         })
     }
 }
 
-fn own() -> Result<Own, Failure> {
-    use nix::sys::resource::{UsageWho, getrusage};
-    let usage = getrusage(UsageWho::RUSAGE_SELF).map_err(during("own processor time"))?;
-    let ns = |time: nix::sys::time::TimeVal| {
-        time.tv_sec() as u64 * 1_000_000_000 + time.tv_usec() as u64 * 1000
-    };
+fn own_ns() -> Result<u64, Failure> {
     let run = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID);
     let run = run.map_err(during("own processor time"))?;
-    Ok(Own {
-        user_ns: ns(usage.user_time()),
-        system_ns: ns(usage.system_time()),
-        run_ns: run.tv_sec() as u64 * 1_000_000_000 + run.tv_nsec() as u64,
-    })
+    Ok(run.tv_sec() as u64 * 1_000_000_000 + run.tv_nsec() as u64)
 }

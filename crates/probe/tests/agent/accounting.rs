@@ -61,7 +61,7 @@ fn accounting_finds_processes_traffic_and_the_probe_itself() {
         .unwrap();
     let me = std::process::id();
     agent.ready(json!({
-        "id": 2, "do": "accounting", "self": true, "devices": ["lo"],
+        "id": 2, "do": "accounting", "devices": ["lo"],
         "pids": [{"pid": me, "label": "test"}], "kernel_threads": ["^ksoftirqd"],
     }));
     agent.ready(json!({

@@ -4,7 +4,7 @@ mod busy;
 mod processes;
 mod traffic;
 
-use super::network::{IP_COUNTERS, UDP_COUNTERS};
+use super::network::UDP_COUNTERS;
 use super::processors::Cpu;
 use super::snapshot::Snapshot;
 use super::surroundings::Disturbance;
@@ -23,12 +23,9 @@ pub struct Delta {
     pub busy: Option<Busy>,
     pub processes: Vec<ProcessTime>,
     pub kernel_threads: Vec<ProcessTime>,
-    /// None if the request did not want it.
-    pub probe: Option<ProbeTime>,
+    pub probe: ProbeTime,
     pub devices: Vec<DeviceTraffic>,
     pub udp: BTreeMap<&'static str, u64>,
-    pub ip: BTreeMap<&'static str, u64>,
-    pub softnet: SoftnetLoss,
     pub context_switches_total: u64,
     pub disturbance: Disturbance,
 }
@@ -57,15 +54,7 @@ pub struct CpuTime {
 
 #[derive(Debug, Serialize)]
 pub struct ProbeTime {
-    pub user_s: f64,
-    pub system_s: f64,
     pub run_ns: u64,
-}
-
-#[derive(Debug, Serialize)]
-pub struct SoftnetLoss {
-    pub dropped: u64,
-    pub time_squeeze: u64,
 }
 
 /// The kernel's tick counters may step back by one; a counter that was reset counts as 0.
@@ -88,22 +77,15 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Delta {
         busy: busy(&before.idle, &after.idle),
         processes: process_times(&before.processes, &after.processes, ticks),
         kernel_threads: process_times(&before.kernel_threads, &after.kernel_threads, ticks),
-        probe: Some(ProbeTime {
-            user_s: since(after.own.user_ns, before.own.user_ns) as f64 / 1e9,
-            system_s: since(after.own.system_ns, before.own.system_ns) as f64 / 1e9,
-            run_ns: since(after.own.run_ns, before.own.run_ns),
-        }),
+        probe: ProbeTime {
+            run_ns: since(after.own_ns, before.own_ns),
+        },
         devices: after
             .devices
             .iter()
             .map(|(name, device)| device_traffic(name, before.devices.get(name), device))
             .collect(),
-        udp: counters(&UDP_COUNTERS, &before.protocols.udp, &after.protocols.udp),
-        ip: counters(&IP_COUNTERS, &before.protocols.ip, &after.protocols.ip),
-        softnet: SoftnetLoss {
-            dropped: since(after.softnet.dropped, before.softnet.dropped),
-            time_squeeze: since(after.softnet.time_squeeze, before.softnet.time_squeeze),
-        },
+        udp: counters(&UDP_COUNTERS, &before.udp, &after.udp),
         context_switches_total: since(after.context_switches, before.context_switches),
         disturbance: Disturbance::between(&before.surroundings, &after.surroundings),
     }

@@ -11,8 +11,6 @@ pub struct ProcessTime {
     pub label: String,
     pub pid: i32,
     pub comm: String,
-    pub user_s: Option<f64>,
-    pub system_s: Option<f64>,
     pub run_ns: Option<u64>,
     /// Of its present threads: ready to run, but without a processor.
     pub wait_ns: Option<u64>,
@@ -73,8 +71,6 @@ fn process_time(pid: i32, before: &Process, after: &Process, ticks: Ticks) -> Pr
         label: after.label.clone(),
         pid,
         comm: after.comm.clone(),
-        user_s: Some(ticks.seconds(after.user, before.user)),
-        system_s: Some(ticks.seconds(after.system, before.system)),
         run_ns: Some(since(after.run_ns, before.run_ns)),
         wait_ns: Some(threads.iter().map(|thread| thread.wait_ns).sum()),
         children_s: Some(ticks.seconds(after.children, before.children)),
@@ -93,8 +89,6 @@ fn dead_process(pid: i32, before: &Process, ticks: Ticks) -> ProcessTime {
         label: before.label.clone(),
         pid,
         comm: before.comm.clone(),
-        user_s: None,
-        system_s: None,
         run_ns: None,
         wait_ns: None,
         children_s: None,
@@ -116,7 +110,6 @@ mod tests {
         Process {
             label: "vpn".to_owned(),
             comm: "vpn".to_owned(),
-            user: run_ns / 10_000_000,
             run_ns,
             threads: threads
                 .iter()
@@ -168,7 +161,6 @@ mod tests {
         };
         let alive = find(1, false).unwrap();
         assert_eq!(alive.run_ns, Some(500_000_000));
-        assert_eq!(alive.user_s, Some(0.5));
         assert_eq!(alive.voluntary, Some(5));
         assert!(find(2, true).unwrap().run_ns.is_none());
         assert_eq!(find(2, true).unwrap().used_before_ns, Some(30_000_007));

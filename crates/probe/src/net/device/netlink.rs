@@ -47,9 +47,6 @@ pub struct Qdisc {
     pub root: bool,
     pub handle: (u16, u16),
     pub drops: u32,
-    pub overlimits: u32,
-    pub requeues: u32,
-    pub backlog_bytes: u32,
 }
 
 pub fn links() -> io::Result<Vec<Link>> {
@@ -124,9 +121,6 @@ fn qdisc(message: RouteNetlinkMessage) -> Option<Qdisc> {
         root: message.header.parent == TcHandle::ROOT,
         handle: (message.header.handle.major, message.header.handle.minor),
         drops: 0,
-        overlimits: 0,
-        requeues: 0,
-        backlog_bytes: 0,
     };
     for attribute in message.attributes {
         match attribute {
@@ -135,9 +129,6 @@ fn qdisc(message: RouteNetlinkMessage) -> Option<Qdisc> {
                 for stat in stats {
                     if let TcStats2::Queue(queue) = stat {
                         qdisc.drops = queue.drops;
-                        qdisc.overlimits = queue.overlimits;
-                        qdisc.requeues = queue.requeues;
-                        qdisc.backlog_bytes = queue.backlog;
                     }
                 }
             }

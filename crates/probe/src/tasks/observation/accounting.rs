@@ -25,9 +25,6 @@ pub struct Parameters {
     kernel_threads: Vec<String>,
     #[serde(default)]
     devices: Vec<String>,
-    /// Whether to report what the probe itself used.
-    #[serde(rename = "self", default = "yes")]
-    own: bool,
     /// Whether to observe what is done to the processes and the devices from outside.
     #[serde(default)]
     interference: bool,
@@ -70,7 +67,6 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Accounted, Fail
     context.stop.wait_until(deadline_ns);
     let after = Snapshot::take(&scope, End::Last)?;
     let mut delta = between(&before, &after);
-    delta.probe = delta.probe.filter(|_| parameters.own);
     if !parameters.by_thread {
         delta.leave_threads_out();
     }

@@ -69,10 +69,6 @@ impl<'a> Capture<'a> {
             return; // queued before the filter was set
         }
         let evidence = &mut self.evidence;
-        if packet.realtime_ns.is_some() {
-            evidence.first_realtime_ns = evidence.first_realtime_ns.or(packet.realtime_ns);
-            evidence.last_realtime_ns = packet.realtime_ns;
-        }
         if packet.wire_length > evidence.mtu as usize {
             evidence.gso_packets += 1;
         }

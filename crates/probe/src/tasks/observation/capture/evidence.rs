@@ -102,7 +102,5 @@ pub struct Evidence {
     pub randomness: Option<Randomness>,
     pub kernel_drops: u32,
     pub recorded: Vec<Recorded>,
-    pub first_realtime_ns: Option<u64>,
-    pub last_realtime_ns: Option<u64>,
     pub seconds: f64,
 }
