@@ -215,6 +215,17 @@ def test_conditions_stand_in_the_study_s_order() -> None:
     assert text.index("Headline: lossy") < text.index("Headline: clean")
 
 
+def test_how_the_trials_were_made_is_that_of_the_run() -> None:
+    def text(**run: str) -> str:
+        return Page(page_of(make_run(blocks=1, run=run))).text
+
+    listed = text(canonical='{"plan":{"order":"listed"}}')
+    assert "the baseline included, in the listed order" in listed
+    assert "random order" not in listed
+    assert "the baseline included, in random order" in text()
+    assert "computed from two independent series" in text(lab="imported")
+
+
 def test_what_was_never_tried_takes_one_line() -> None:
     lacking = ("unsupported", "this Culvert has no VPN mesh/relay", "a newer Culvert may have it")
     broken = dict.fromkeys(("tcp", "udp", "rtt", "initiation"), lacking)
