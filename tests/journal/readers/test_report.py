@@ -49,6 +49,7 @@ def test_it_says_that_it_was_imported(data: Data) -> None:
     assert 'the baseline "none" is native-mtu1230' in said
     assert "further runs without a VPN: none/native-mtu1450" in said
     assert "places of the files that could not be read: 1" in said
+    assert ("Trials", "48") in facts(data)
     names = [name for name, _ in facts(data)]
     assert "Imported" in names
     assert not {"Measured", "Took", "Governor"} & set(names)

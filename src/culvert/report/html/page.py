@@ -223,6 +223,8 @@ def _governor(data: Data) -> str:
 
 
 def _trials(data: Data) -> str:
+    if data.run.imported:
+        return str(data.counts.total)
     blocks = data.trials["block"].n_unique()
     return f"{data.counts.total} in {'one block' if blocks == 1 else f'{blocks} blocks'}"
 
