@@ -1,20 +1,15 @@
 //! Devices, queues and protocol counters of this network namespace at one moment.
 
-use crate::net::device::netlink::{links, qdiscs};
+use crate::net::device::netlink::{Qdisc, links, qdiscs};
 use crate::protocol::failure::{Failure, during};
 use netlink_packet_route::link::Stats64;
 use std::collections::BTreeMap;
 
-#[derive(Debug, Clone)]
-pub struct Queue {
-    pub root: bool,
-    pub drops: u32,
-}
-
 #[derive(Debug, Clone, Default)]
 pub struct Device {
     pub stats: Stats64,
-    pub queues: BTreeMap<(u16, u16), Queue>,
+    /// The root queue, which counts what those below it drop.
+    pub queue: Option<Qdisc>,
 }
 
 /// Ours and the kernel's names of UDP's counters of load and loss in `/proc/net/snmp`.
@@ -38,21 +33,19 @@ pub fn devices(names: &[String]) -> Result<BTreeMap<String, Device>, Failure> {
     let wanted = links.into_iter().filter(|link| names.contains(&link.name));
     Ok(wanted
         .map(|link| {
-            let own = queues.iter().filter(|queue| queue.link_index == link.index);
-            let queues = own.map(|queue| {
-                let counters = Queue {
-                    root: queue.root,
-                    drops: queue.drops,
-                };
-                (queue.handle, counters)
-            });
             let device = Device {
                 stats: link.stats,
-                queues: queues.collect(),
+                queue: root_queue(&queues, link.index),
             };
             (link.name, device)
         })
         .collect())
+}
+
+/// By its place: by default the kernel gives the root and those below it one handle, 0.
+fn root_queue(queues: &[Qdisc], link_index: u32) -> Option<Qdisc> {
+    let of_link = |queue: &&Qdisc| queue.root && queue.link_index == link_index;
+    queues.iter().find(of_link).cloned()
 }
 
 /// In the order of `UDP_COUNTERS`.
@@ -88,6 +81,25 @@ mod tests {
         fn any_text_is_survived(text: String) {
             snmp(&text, "Udp:", UDP_COUNTERS);
         }
+    }
+
+    #[test]
+    fn the_root_queue_is_found_among_others_of_its_handle() {
+        let queue = |link_index, root, drops| Qdisc {
+            link_index,
+            kind: "mq".to_owned(),
+            root,
+            handle: (0, 0),
+            drops,
+        };
+        let queues = [
+            queue(1, true, 1),
+            queue(2, false, 2),
+            queue(2, true, 9),
+            queue(2, false, 7),
+        ];
+        assert_eq!(root_queue(&queues, 2).map(|root| root.drops), Some(9));
+        assert!(root_queue(&queues, 3).is_none());
     }
 
     #[test]

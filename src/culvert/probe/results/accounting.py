@@ -163,13 +163,6 @@ class KernelThreadUse(Result):
     run_ns: int | None = None
 
 
-class QueueUse(Result):
-    """What a qdisc dropped."""
-
-    root: bool
-    drops: int
-
-
 class DeviceUse(Result):
     """What a device counted (Ethernet bytes where it is an Ethernet device)."""
 
@@ -180,7 +173,8 @@ class DeviceUse(Result):
     tx_bytes: int
     rx_dropped: int = 0
     tx_dropped: int = 0
-    qdiscs: list[QueueUse] = []
+    qdisc_drops: int = 0
+    """Packets that the root qdisc dropped, its children's included."""
     unsure_tx_bytes: int = 0
     """IP bytes that were sent at one of the ends of the time, and may be subtracted wrongly."""
 
@@ -197,11 +191,6 @@ class DeviceUse(Result):
                 "unsure_tx_bytes": max(sent.bytes - surely.out.bytes, 0),
             }
         )
-
-    @property
-    def qdisc_drops(self) -> int:
-        """Packets that the root qdisc dropped, its children's included."""
-        return sum(queue.drops for queue in self.qdiscs if queue.root)
 
 
 class UdpUse(Result):

@@ -1,7 +1,8 @@
 //! What devices carried, and what their queues dropped.
 
-use super::super::network::{Device, Queue};
+use super::super::network::Device;
 use super::since;
+use crate::net::device::netlink::Qdisc;
 use serde::Serialize;
 
 #[derive(Debug, Serialize)]
@@ -13,13 +14,7 @@ pub struct DeviceTraffic {
     pub tx_packets: u64,
     pub tx_bytes: u64,
     pub tx_dropped: u64,
-    pub qdiscs: Vec<QueueLoss>,
-}
-
-#[derive(Debug, Serialize)]
-pub struct QueueLoss {
-    pub root: bool,
-    pub drops: u32,
+    pub qdisc_drops: u32,
 }
 
 /// A device that came in between counts from zero.
@@ -35,22 +30,17 @@ pub fn device_traffic(name: &str, before: Option<&Device>, after: &Device) -> De
         tx_packets: since(a.tx_packets, b.tx_packets),
         tx_bytes: since(a.tx_bytes, b.tx_bytes),
         tx_dropped: since(a.tx_dropped, b.tx_dropped),
-        qdiscs: after
-            .queues
-            .iter()
-            .map(|(handle, queue)| queue_loss(before.queues.get(handle), queue))
-            .collect(),
+        qdisc_drops: queue_drops(before.queue.as_ref(), after.queue.as_ref()),
     }
 }
 
-/// The counter has 32 bits and wraps around.
-fn queue_loss(before: Option<&Queue>, after: &Queue) -> QueueLoss {
-    QueueLoss {
-        root: after.root,
-        drops: after
-            .drops
-            .wrapping_sub(before.map_or(0, |queue| queue.drops)),
-    }
+/// The counter has 32 bits and wraps around. Another queue than before counts from zero.
+fn queue_drops(before: Option<&Qdisc>, after: Option<&Qdisc>) -> u32 {
+    let Some(after) = after else { return 0 };
+    let same = before.filter(|before| (before.handle, &before.kind) == (after.handle, &after.kind));
+    after
+        .drops
+        .wrapping_sub(same.map_or(0, |before| before.drops))
 }
 
 #[cfg(test)]
@@ -58,8 +48,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn queue_counters_wrap() {
-        let queue = |drops| Queue { root: true, drops };
-        assert_eq!(queue_loss(Some(&queue(u32::MAX)), &queue(4)).drops, 5);
+    fn queue_counters_wrap_and_another_queue_begins_at_zero() {
+        let queue = |kind: &str, drops| Qdisc {
+            link_index: 1,
+            kind: kind.to_owned(),
+            root: true,
+            handle: (0, 0),
+            drops,
+        };
+        let before = queue("mq", u32::MAX);
+        assert_eq!(queue_drops(Some(&before), Some(&queue("mq", 4))), 5);
+        assert_eq!(queue_drops(Some(&before), Some(&queue("tbf", 4))), 4);
+        assert_eq!(queue_drops(Some(&before), None), 0);
     }
 }
