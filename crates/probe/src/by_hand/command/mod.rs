@@ -11,6 +11,7 @@ use culvert_probe::protocol::failure::Failure;
 use listen::{Answer, Receive};
 use round_trips::{NoiseFloor, Protocol, Rtt};
 use serde_json::{Value, json};
+use std::net::Ipv4Addr;
 use streams::{TcpSend, UdpSend};
 use transactions::Transactions;
 
@@ -78,7 +79,9 @@ impl Command {
             Command::UdpSend(args) => args.request()?,
             Command::TcpSend(args) => args.request()?,
             Command::Rtt(args) => args.request()?,
-            Command::NoiseFloor(args) => args.probing.request("noise_floor")?,
+            Command::NoiseFloor(args) => args
+                .probing
+                .request("noise_floor", Ipv4Addr::LOCALHOST.into())?,
             Command::UdpReceive(args) => args.request("udp_sink", "flows"),
             Command::TcpReceive(args) => args.request("tcp_sink", "streams"),
             Command::Echo(args) => args.request("echo"),

@@ -48,10 +48,10 @@ pub struct Probing {
 }
 
 impl Probing {
-    pub fn request(&self, what: &str) -> Result<Value, Failure> {
+    pub fn request(&self, what: &str, to: IpAddr) -> Result<Value, Failure> {
         Ok(json!({
             "do": what, "rate_pps": self.rate, "count": self.count,
-            "payload_size": payload(self.size)?, "spin_us": self.spin,
+            "payload_size": payload(self.size, to)?, "spin_us": self.spin,
             "sampling": name(self.sampling),
         }))
     }
@@ -76,7 +76,7 @@ pub enum Protocol {
 
 impl Rtt {
     pub fn request(&self) -> Result<Value, Failure> {
-        let mut request = self.probing.request("rtt")?;
+        let mut request = self.probing.request("rtt", self.address)?;
         request["protocol"] = json!(name(self.protocol));
         request["to"] = json!(self.address);
         request["timeout_ms"] = json!(1000);

@@ -1,11 +1,10 @@
 //! Options that several commands have.
 
 use clap::{Args, ValueEnum};
+use culvert_probe::packet::header::HEADER_LENGTH;
 use culvert_probe::protocol::failure::Failure;
 use std::net::IpAddr;
 
-/// Of IPv4 and UDP or ICMP.
-const HEADERS: u64 = 28;
 pub const INTERVAL_MS: u32 = 1000;
 
 #[derive(Args)]
@@ -28,13 +27,15 @@ pub struct Target {
     pub common: Common,
 }
 
-/// Bytes behind the headers of a packet of `size` bytes.
-pub fn payload(size: u64) -> Result<u64, Failure> {
-    size.checked_sub(HEADERS).ok_or_else(|| {
+/// Bytes behind the headers of a packet of `size` bytes to that address.
+pub fn payload(size: u64, to: IpAddr) -> Result<u64, Failure> {
+    // Of IP, and of UDP or ICMP.
+    let headers = if to.is_ipv4() { 28 } else { 48 };
+    size.checked_sub(headers).ok_or_else(|| {
         Failure::new(
             format!("size {size}"),
             "is less than the headers of a packet",
-            "give 56 bytes or more",
+            format!("give {} bytes or more", headers + HEADER_LENGTH as u64),
         )
     })
 }
@@ -43,4 +44,18 @@ pub fn payload(size: u64) -> Result<u64, Failure> {
 pub fn name(value: impl ValueEnum) -> String {
     let known = value.to_possible_value();
     known.map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    #[test]
+    fn a_packets_headers_are_those_of_its_version() {
+        assert_eq!(payload(84, Ipv4Addr::LOCALHOST.into()).unwrap(), 56);
+        assert_eq!(payload(104, Ipv6Addr::LOCALHOST.into()).unwrap(), 56);
+        let refused = payload(40, Ipv6Addr::LOCALHOST.into()).unwrap_err();
+        assert_eq!(refused.remedy, "give 76 bytes or more");
+    }
 }

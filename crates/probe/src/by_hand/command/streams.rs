@@ -66,7 +66,7 @@ impl UdpSend {
     pub fn request(&self) -> Result<Value, Failure> {
         let sizes = match &self.imix {
             Some(genome) => json!({"imix": genome}),
-            None => json!(payload(self.size)?),
+            None => json!(payload(self.size, self.target.address)?),
         };
         Ok(json!({
             "do": "udp_source", "to": self.target.address, "port": self.target.port,
