@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -219,6 +220,14 @@ def test_the_command_and_its_exit_codes(say: Cli, runs: dict[str, Path], tmp_pat
     assert say("compare", runs["before"], *words).code == 1
     assert out.read_text().startswith("### 1 slower")
     say("compare", runs["before"], "nowhere").refused(2, "no journal")
+
+
+def test_a_directory_whose_name_is_no_text(say: Cli, tmp_path: Path) -> None:
+    a, b = (write_run(tmp_path / os.fsdecode(name), {GO: [5e8] * 6}) for name in (b"a\xff", b"b"))
+    for form in ("json", "markdown", "junit", "text"):
+        said = say("compare", a, b, "--format", form, "--out", tmp_path / "out")
+        assert said.code == 0, said.err
+        assert (tmp_path / "out").read_text()
 
 
 def test_several_runs_a_side(say: Cli, tmp_path: Path) -> None:

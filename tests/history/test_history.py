@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,14 @@ def test_a_copy_of_a_run_is_no_second_run(results: Path, tmp_path: Path) -> None
     found = history([results, *copies])
     assert found.runs == 3
     assert {one.points.height for one in found.series} == {1, 2}
+
+
+def test_a_name_that_is_no_text_is_shown_as_one(tmp_path: Path) -> None:
+    top = tmp_path / os.fsdecode(b"d\xff")
+    write_run(top / os.fsdecode(b"r\xff"), {GO: [5e8] * 6})
+    for _ in range(2):
+        (one,) = history([top]).series
+        assert one.points["run"].to_list() == [f"{tmp_path}/d\\udcff/r\\udcff"]
 
 
 def test_a_journal_is_read_once_until_it_changes(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -76,7 +77,8 @@ def test_a_newer_run_without_figures_or_without_a_vpn_leaves_no_empty_part(
         build([tmp_path / "runs"], tmp_path / "out")
         return (tmp_path / "out" / name).read_text()
 
-    write_run(tmp_path / "runs" / "a", {"none": [9e8] * 6, GO: [5e8] * 6})
+    write_run(tmp_path / "runs" / os.fsdecode(b"\xff"), {"none": [9e8] * 6, GO: [5e8] * 6})
+    (tmp_path / "runs" / os.fsdecode(b"\xff.tar.gz")).touch()
     write_run(tmp_path / "runs" / "b", {"none": []})
     assert "500 Mbit/s" in page("index.html")
     assert "<h2>Badges</h2>" in page("vpn/wireguard.html")

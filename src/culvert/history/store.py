@@ -83,7 +83,9 @@ def summaries(found: Sequence[Place], metrics: Sequence[str]) -> tuple[Tables, l
     for root, own in by_root.items():
         tables, troubles = _of_root(root, own, metrics)
         unread += troubles
-        path = pl.concat_str(pl.lit(f"{root}/" if str(root) != "." else ""), "run").alias("run")
+        path = pl.concat_str(pl.lit(_text(f"{root}/") if str(root) != "." else ""), "run").alias(
+            "run"
+        )
         parts.append(Tables(tables.runs.with_columns(path), tables.cells))
     return _joined(parts), unread
 
@@ -104,6 +106,11 @@ def _of_root(root: Path, own: list[Place], metrics: Sequence[str]) -> tuple[Tabl
             with suppress(OSError):
                 _add(folder, fresh)
     return _joined([kept, Tables(fresh.runs, _only(fresh.cells.lazy(), metrics))]), troubles
+
+
+def _text(name: str) -> str:
+    """A name of the file system, whose bytes need not be text."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def store(root: Path, fresh: Tables) -> None:
@@ -214,7 +221,7 @@ def summarised(place: Place, run: RunInfo, rows: pl.DataFrame) -> Tables:
     """The rows of one run. ``rows`` as the journal returns them."""
     of_run = (
         place.id,
-        place.name,
+        _text(place.name),
         run.study,
         machine_of(run),
         run.started_at,

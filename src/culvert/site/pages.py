@@ -110,7 +110,7 @@ def pages(site: Site) -> Iterator[tuple[str, bytes]]:
     for name, _, _, content in badges:
         yield f"badge/{name}", content.encode()
     yield from _assets()
-    yield "culvert.json", json.dumps(_document(site), ensure_ascii=False).encode()
+    yield "culvert.json", json.dumps(_document(site), ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _assets() -> Iterator[tuple[str, bytes]]:

@@ -84,7 +84,7 @@ def write(outcome: CompareOutcome, form: Form, file: Path | None) -> None:
         return
     try:
         with replacing(file) as target:
-            target.write(_text(outcome, form).encode())
+            target.write(_text(outcome, form).encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise UsageError(
             str(file), f"it cannot be written: {error.strerror}", "choose another place"
