@@ -150,7 +150,9 @@ def _only(cells: pl.LazyFrame, metrics: Sequence[str]) -> pl.DataFrame:
 
 
 def _scan(folder: OpenFolder, table: str, schema: dict[str, type[pl.DataType]]) -> pl.LazyFrame:
-    names = [folder.path / name for name in _parts(folder, table)]
+    # Polars takes paths that are text only.
+    place = f"/proc/self/fd/{folder.descriptor}"
+    names = [f"{place}/{name}" for name in _parts(folder, table)]
     return pl.scan_parquet(names, schema=schema) if names else pl.LazyFrame(schema=schema)
 
 
