@@ -29,6 +29,8 @@ _PROGRAMS = {"ip": "apt-get install iproute2", "ping": "apt-get install iputils-
 ALSO = {"ethtool": "apt-get install ethtool", "tc": "apt-get install iproute2"}
 """Programs without which some facts are unknown."""
 
+_REMAINS = "check it again: what remains on the host is removed first"
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -85,7 +87,10 @@ def hosts_found(fleet: Fleet, *, stay: bool) -> list[HostFound]:
 
     def look_at(host: SshHost) -> HostFound:
         try:
-            return _look_at(host)
+            found = _look_at(host)
+            remains = [] if stay else host.close()
+            found.problems += [Problem(f"host {host.name}", line, _REMAINS) for line in remains]
+            return found
         finally:
             if not stay:
                 host.close()

@@ -16,6 +16,8 @@ from culvert.labs.hosts.fleet import Fleet
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.listed.inventory import HostEntry, Inventory
 from culvert.labs.hosts.ssh.connection import SshConnection
+from culvert.run import hosts_check
+from culvert.run.hosts_check import HostFound
 from culvert.runid import new_run_id
 
 
@@ -67,6 +69,18 @@ def test_what_remains_on_a_host_is_a_warning(
     with Fleet(Inventory(Path("hosts.yml"), (HostEntry("a", "a"),)), new_run_id()):
         pass
     assert capsys.readouterr().err == "warning: host a: the device wg0 cannot be removed\n"
+
+
+@pytest.mark.parametrize("stay", [False, True])
+def test_a_check_says_what_remains_on_a_host(
+    place: Path, monkeypatch: pytest.MonkeyPatch, stay: bool
+) -> None:
+    monkeypatch.setattr(hosts_check, "_look_at", lambda host: HostFound(host.name))
+    monkeypatch.setattr(SshHost, "close", lambda _: ["a process does not end"])
+    fleet = Fleet(Inventory(Path("hosts.yml"), (HostEntry("a", "a"),)), new_run_id())
+    (found,) = hosts_check.hosts_found(fleet, stay=stay)
+    assert [problem.why for problem in found.problems] == ["a process does not end"] * (not stay)
+    assert fleet.close() == ["host a: a process does not end"]
 
 
 def test_a_pipe_in_the_lock_s_place_stops_nobody(place: Path) -> None:
