@@ -220,6 +220,8 @@ def test_the_command_and_its_exit_codes(say: Cli, runs: dict[str, Path], tmp_pat
     assert say("compare", runs["before"], *words).code == 1
     assert out.read_text().startswith("### 1 slower")
     say("compare", runs["before"], "nowhere").refused(2, "no journal")
+    only = ("--vpn", GO, "--vpn", OVPN, "--only", GO)
+    say("compare", runs["before"], *only).refused(2, "matches nothing of one side")
 
 
 def test_a_directory_whose_name_is_no_text(say: Cli, tmp_path: Path) -> None:

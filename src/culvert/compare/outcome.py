@@ -160,7 +160,7 @@ def _nothing(
 ) -> tuple[str, str]:
     if only and any(frame.is_empty() for frame in rows):
         given = ", ".join(map(repr, only))
-        return f"--only {given} matches no VPN, condition or measurement", "see culvert report"
+        return f"--only {given} matches nothing of one side", "see culvert report"
     known = sorted({name for frame in rows for name in frame["metric"].drop_nulls().to_list()})
     if metrics and not any(fnmatchcase(name, one) for name in known for one in metrics):
         return f"no metric is named {', '.join(metrics)}", near(metrics[0], known)
