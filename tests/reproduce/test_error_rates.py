@@ -40,7 +40,8 @@ def _side(rng: np.random.Generator, speed: float, costs: list[float], blocks: in
         for vpn, cost in every.items()
     }
     frame = rows(values)
-    return Side(Path(str(speed)), None, RunInfo(), frame, frame)
+    run = RunInfo(started_at=str(speed))  # another one for each machine
+    return Side(Path(str(speed)), None, run, frame, frame)
 
 
 def _rates(changed: float, blocks: int, times: int = TIMES) -> dict[Reproduction, float]:
