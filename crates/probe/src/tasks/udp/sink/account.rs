@@ -1,7 +1,6 @@
 //! The books of a sink: each flow's numbers, and the times of all.
 
 use super::Received;
-use super::reception::Heard;
 use crate::packet::header::{Header, PayloadCheck};
 use crate::protocol::values::Canary;
 use crate::results::extent::Extents;
@@ -64,6 +63,15 @@ struct Transits {
     sum_ns: f64,
     max_ns: Option<i64>,
     count: u64,
+}
+
+/// The state of the socket at the end.
+pub struct Heard {
+    pub strangers: u64,
+    pub socket_drops: Option<u32>,
+    pub receive_buffer_effective: usize,
+    /// Whether times of arrival are the kernel's.
+    pub stamped: bool,
 }
 
 pub struct Sink {

@@ -1,7 +1,7 @@
 //! The socket of a sink, and when to read it.
 
 use super::Parameters;
-use super::account::Sink;
+use super::account::{Heard, Sink};
 use crate::net::batch::receive::ReceiveBatch;
 use crate::net::socket;
 use crate::packet::header::{Header, Kind, MAX_PAYLOAD};
@@ -25,15 +25,6 @@ const RECEIVE_BUFFER: usize = 16 << 20;
 /// How long after its end a socket stays open, unread. Not one whose port was requested: another socket
 /// may request it again.
 const KEPT_OPEN: Duration = Duration::from_secs(2);
-
-/// The state of the socket at the end.
-pub struct Heard {
-    pub strangers: u64,
-    pub socket_drops: Option<u32>,
-    pub receive_buffer_effective: usize,
-    /// Whether times of arrival are the kernel's.
-    pub stamped: bool,
-}
 
 /// One reading of the socket.
 struct Taken {
