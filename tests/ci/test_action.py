@@ -75,7 +75,7 @@ def test_a_pull_request_is_measured_commented_and_passed(recorded: Path) -> None
     ]
     assert ran.code == 0
     given = words(recorded, "culvert")
-    assert given[:3] == ["versions", "basesha", "headsha"]
+    assert given[:3] == ["versions", "headsha^1", "headsha"]
     options = dict(zip(given[3::2], given[4::2], strict=True))
     assert options["--build"] == "make 'all'; $x"
     assert (options["--study"], options["--budget"]) == ("gate", "5min")
@@ -159,6 +159,13 @@ def test_the_gitlab_job(recorded: Path, token: str) -> None:
         assert "secret" not in (recorded / "curl").read_text()
         assert words(recorded, "curl")[-1].endswith("/projects/3/merge_requests/9/notes")
     assert (recorded.parent / job["artifacts"]["reports"]["junit"]).parent.is_dir()
+
+
+def test_the_gitlab_job_of_a_merged_result_is_compared_with_its_target(recorded: Path) -> None:
+    job = yaml.safe_load((ROOT / "ci/gitlab.yml").read_text())[".culvert"]
+    merged = {"CI_MERGE_REQUEST_TARGET_BRANCH_SHA": "targetsha", "TABLE": "", "CODE": "0"}
+    assert _sh(job, recorded, merged).returncode == 0
+    assert words(recorded, "culvert")[:3] == ["versions", "targetsha", "headsha"]
 
 
 def _sh(
