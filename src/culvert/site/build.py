@@ -45,11 +45,7 @@ def build(given: Sequence[Path], out: Path) -> Built:
             results = list(spread(partial(entry, out=out), places, _FEW))
     refused += [result for result in results if isinstance(result, LeftOut)]
     # A run that is there twice, as a directory and as a bundle, counts once.
-    apart = {
-        (result.study, result.started_at, result.machine): result
-        for result in reversed(results)
-        if isinstance(result, Entry)
-    }
+    apart = {one.page: one for one in reversed(results) if isinstance(one, Entry)}
     entries = list(apart.values())
     if not entries:
         raise UsageError(str(given[0]), refused[0].why, "give directories with runs, or bundles")

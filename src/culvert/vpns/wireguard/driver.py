@@ -29,6 +29,7 @@ from culvert.vpns.wireguard.device import CAPABILITIES, CURRENT, KernelDevice, P
 from culvert.vpns.wireguard.keys import Keys
 from culvert.vpns.wireguard.peers import Peers
 from culvert.vpns.wireguard.rosenpass import Rosenpass
+from culvert.vpns.wireguard.uapi import Pair
 from culvert.vpns.wireguard.variants import KERNEL, MARK, NO_OFFLOADS, PROGRAMS, PSK, ROSENPASS
 
 
@@ -105,9 +106,8 @@ class WireGuard(Peers):
         known_peers = self.peers(target) if known_keys else ()
         peers = [pair for peer in known_peers for pair in self._as_peer(peer)]
         self.set_up_device(target)  # first: GotaTun ends when it reads from a device that is down
-        own = [self._keys.private(target.name), *self._wireguard.settings]
         port = [("listen_port", str(self.port))] if self._wireguard.keeps_port else []
-        self.control.configure(target, [*own, *port, *peers])
+        self.control.configure(target, [*self._own(target), *port, *peers])
         self.forward(self.device)
         self._listen_at_port(target, process)
         if self._rosenpass:
@@ -130,7 +130,7 @@ class WireGuard(Peers):
             self._connect_to(source, target)
         else:
             self._implementation.create(source)
-            own = [self._keys.private(source.name), *self._wireguard.settings]
+            own = self._own(source)
             own += [("fwmark", str(MARK))] if self._leads else []
             self.set_up_device(source)
             if self._rosenpass:
@@ -143,6 +143,10 @@ class WireGuard(Peers):
             for network in self.lab.behind:
                 source.add_route(network, device=self.device)
         self._await_handshake(source, target)
+
+    def _own(self, node: Node) -> list[Pair]:
+        """The pairs that configure the node itself."""
+        return [self._keys.private(node.name), *self._wireguard.settings]
 
     def stop(self, lab: Lab) -> None:
         super().stop(lab)
