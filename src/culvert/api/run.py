@@ -8,7 +8,7 @@ from pathlib import Path
 import altair as alt
 import polars as pl
 
-from culvert.analysis.compare.comparison import ALPHA, TOLERANCE
+from culvert.analysis.compare.comparison import ALPHA, MOST_ALPHA, MOST_TOLERANCE, TOLERANCE
 from culvert.api.comparison import Comparison
 from culvert.api.shown import as_html
 from culvert.compare.outcome import compare
@@ -131,9 +131,11 @@ class Run:
 
 
 def _compared(words: list[str], vpns: list[str], tolerance: float, alpha: float) -> Comparison:
-    if not 0 <= tolerance <= 0.5:
-        raise UsageError(f"tolerance={tolerance}", "it must be from 0 to 0.5", "write 0.03")
-    if not 0 < alpha <= 0.2:
-        raise UsageError(f"alpha={alpha}", "it must be above 0, and at most 0.2", "write 0.05")
+    if not 0 <= tolerance <= MOST_TOLERANCE:
+        why = f"it must be from 0 to {MOST_TOLERANCE}"
+        raise UsageError(f"tolerance={tolerance}", why, f"write {TOLERANCE}")
+    if not 0 < alpha <= MOST_ALPHA:
+        why = f"it must be above 0, and at most {MOST_ALPHA}"
+        raise UsageError(f"alpha={alpha}", why, f"write {ALPHA}")
     a, b = sides(words, vpns)
     return Comparison(compare(a, b, tolerance=tolerance, alpha=alpha))

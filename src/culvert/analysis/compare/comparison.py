@@ -24,6 +24,8 @@ from culvert.metrics import Better
 from culvert.statistics.holm import holm
 from culvert.statistics.values import ratio_of
 
+MOST_ALPHA, MOST_TOLERANCE = 0.2, 0.5
+"""The largest that a user may choose."""
 ALPHA = 0.05
 """The family-wise error rate of a whole comparison."""
 TOLERANCE = 0.03

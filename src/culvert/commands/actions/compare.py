@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from culvert.analysis.compare.comparison import MOST_ALPHA, MOST_TOLERANCE
 from culvert.compare.document import document
 from culvert.compare.form import Form
 from culvert.compare.junit import junit
@@ -37,7 +38,7 @@ def run_compare(
 
     Raises UsageError.
     """
-    largest = share(tolerance, "--tolerance", most=0.5)
+    largest = share(tolerance, "--tolerance")
     rate = error_rate(alpha)
     a, b = sides(words, vpns)
     outcome = compare(a, b, tolerance=largest, alpha=rate, only=only, metrics=metrics_of(metrics))
@@ -45,7 +46,7 @@ def run_compare(
     return outcome.regressed
 
 
-def share(text: str, option: str, *, most: float) -> float:
+def share(text: str, option: str, *, most: float = MOST_TOLERANCE) -> float:
     """``3%`` or ``0.03`` as 0.03. Raises UsageError."""
     found = _SHARE.fullmatch(text)
     value = float(found[1]) / (100 if found[2] else 1) if found else -1.0
@@ -58,7 +59,7 @@ def share(text: str, option: str, *, most: float) -> float:
 
 def error_rate(text: str) -> float:
     """Of ``--alpha``. Raises UsageError."""
-    rate = share(text, "--alpha", most=0.2)
+    rate = share(text, "--alpha", most=MOST_ALPHA)
     if rate == 0:
         raise UsageError("--alpha", "with an error rate of 0 nothing can be shown", "write 5%")
     return rate

@@ -40,7 +40,7 @@ class Request:
 
 def reproduce(request: Request, *, as_json: bool, as_markdown: bool) -> bool:
     """Whether no trial failed and nothing is contradicted. Raises UsageError, JournalError."""
-    tolerance = share(request.tolerance, "--tolerance", most=0.5)
+    tolerance = share(request.tolerance, "--tolerance")
     with TemporaryDirectory(prefix="culvert-reproduce-") as scratch:
         published = _unpacked(request.bundle, Path(scratch) / request.bundle.name)
         now, good = request.journal, True

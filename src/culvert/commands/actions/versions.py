@@ -48,7 +48,7 @@ class VersionsRequest:
 def run_versions(request: VersionsRequest, form: Form) -> bool:
     """Print the comparison, write it with the report; true if the head is slower or a cell of it
     has no trial that counts. Raises CulvertError."""
-    tolerance = share(request.tolerance, "--tolerance", most=0.5)
+    tolerance = share(request.tolerance, "--tolerance")
     alpha = error_rate(request.alpha)
     if Journal.exists(request.directory):
         why = "it already contains a journal"
