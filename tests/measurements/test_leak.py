@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import pytest
 
 from culvert.labs.netns.lab import NetnsLab
+from culvert.labs.node import Node
+from culvert.measurements.leak import leak
 from culvert.measurements.leak.leak import Leak, LeakParameters
 from culvert.measurements.leak.phases import Phase, Suspend, action_for
 from culvert.measurements.leak.resolver import PROGRAM, Libc
@@ -178,6 +181,25 @@ def test_a_resolver_on_the_link_is_asked_beside_the_tunnel() -> None:
     finding = after("wireguard/go", "resolver")
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert leaked(finding).keys() == {"dns"}
+
+
+def datagrams_sent(node: Node) -> int:
+    _, numbers = (line for line in node.text("/proc/net/snmp").splitlines() if "Udp:" in line)
+    return int(numbers.split()[4])
+
+
+@pytest.mark.lab
+def test_the_applications_are_silent_before_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[int] = []
+
+    def counted(session: Session) -> None:
+        before = datagrams_sent(session.source)
+        time.sleep(0.3)
+        sent.append(datagrams_sent(session.source) - before)
+
+    monkeypatch.setattr(leak, "fall_silent", counted)
+    finding = after("none", "run")
+    assert (finding.status, finding.reason, sent) == (Status.OK, "", [0])
 
 
 @pytest.mark.lab

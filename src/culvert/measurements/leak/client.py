@@ -111,16 +111,18 @@ class Applications:
 
     def renew(self) -> Mapping[str, FlowTally]:
         """What became of their messages so far; then they begin anew."""
-        tallies = self.end()
+        tallies = self._end()
         self._task = self._begin()
         return tallies
 
-    def end(self) -> Mapping[str, FlowTally]:
-        """End them; what became of their messages, by the name of the flow."""
+    def _end(self) -> Mapping[str, FlowTally]:
+        """What became of their messages, by the name of the flow."""
         found = parse(FlowTallies, self._task.stop(_ENDING_S))
         return {tally.name: tally for tally in found.flows}
 
     def close(self) -> None:
+        """End them: what they send goes beside the tunnel of the proof that follows."""
+        self._end()
         self._resolver.stop()
         for service in self._services:
             service.stop()
