@@ -7,11 +7,13 @@ use crate::packet::sizes::Sizes;
 use crate::protocol::failure::{Failure, during, errno_name};
 use crate::protocol::values::Canary;
 use crate::results::latency::Latency;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::Serialize;
 use socket2::SockAddr;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::UdpSocket;
+use std::os::fd::AsFd;
 
 /// Datagrams per call: where the source makes them, and where the kernel cuts them from larger
 /// messages.
@@ -148,7 +150,7 @@ impl Flow {
         match self.batch.send(&self.socket, count) {
             Ok(sent) => {
                 self.taken(sent);
-                if sent == count || !self.waits {
+                if sent == count || (!self.waits && !self.has_room()) {
                     return Ok(sent);
                 }
                 // The kernel keeps the error of what stands behind the last sent to itself.
@@ -170,6 +172,12 @@ impl Flow {
                 Ok(refused)
             }
         }
+    }
+
+    /// Whether half of the socket's buffer is free: then it is not what ended a call.
+    fn has_room(&self) -> bool {
+        let mut watched = [PollFd::new(self.socket.as_fd(), PollFlags::POLLOUT)];
+        poll(&mut watched, PollTimeout::ZERO).is_ok() && watched[0].any() == Some(true)
     }
 
     /// From here on fewer packets a message, or else the source makes the packets itself.
