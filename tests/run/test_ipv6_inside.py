@@ -56,7 +56,9 @@ def test_another_vpns_trial_is_proved(word: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("word", ["nebula/aes", "headscale/direct"])
+@pytest.mark.parametrize(
+    "word", ["nebula/aes", pytest.param("headscale/direct", marks=pytest.mark.long)]
+)
 def test_a_meshs_trial_is_proved(word: str) -> None:
     proved(word, "udp", MESH)
     proved(word, "initiation", MESH)

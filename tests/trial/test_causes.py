@@ -83,7 +83,7 @@ def test_a_probe_that_is_killed(kind: str, end: str) -> None:
 
 
 @pytest.mark.lab
-@pytest.mark.parametrize("end", ["a", "b"])
+@pytest.mark.parametrize("end", ["a", pytest.param("b", marks=pytest.mark.long)])
 def test_a_probe_that_is_stopped(end: str) -> None:
     finding = hit("rtt", lambda session: session.ends[end].process.pid, signal.SIGSTOP)
     assert finding.status is Status.FAILED
@@ -135,7 +135,9 @@ def test_a_control_server_that_is_killed(kind: str) -> None:
 
 @pytest.mark.lab
 @pytest.mark.vpn
-@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGSTOP, marks=pytest.mark.long), signal.SIGKILL]
+)
 def test_a_program_that_counts_its_packets_is_stopped_or_killed(number: int) -> None:
     """Culvert asks it for its counters when the measurement has ended."""
     contestant = vpn("headscale/direct")

@@ -204,9 +204,16 @@ def freezing(kind: str, word: str, number: int) -> tuple[TrialFinding, list[int]
     return measure(contestant, Freezing(), chosen), signalled
 
 
+ONCE_EACH = list(zip(REAL, ("tcp", "udp", "rtt"), strict=True))
+OF_EACH = [
+    pytest.param(word, kind, marks=[] if (word, kind) in ONCE_EACH else pytest.mark.long)
+    for word in REAL
+    for kind in ("tcp", "udp", "rtt")
+]
+
+
 @pytest.mark.vpn
-@pytest.mark.parametrize("kind", ["tcp", "udp", "rtt"])
-@pytest.mark.parametrize("word", REAL)
+@pytest.mark.parametrize(("word", "kind"), OF_EACH)
 def test_a_vpn_that_is_stopped_in_the_middle_has_failed(word: str, kind: str) -> None:
     skip_if_missing(word)
     finding, (pid,) = freezing(kind, word, signal.SIGSTOP)

@@ -142,7 +142,9 @@ class Beside(Udp):
             process.stop()
 
 
-@pytest.mark.parametrize("text", [*HEADERS, *OF_MESHES])
+@pytest.mark.parametrize(
+    "text", [*HEADERS, *(pytest.param(name, marks=pytest.mark.long) for name in OF_MESHES)]
+)
 def test_a_trial_with_plain_packets_beside_the_load_is_invalid(text: str) -> None:
     if reason := skip_reason(text):
         pytest.skip(reason)
