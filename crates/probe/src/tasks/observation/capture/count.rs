@@ -73,10 +73,7 @@ impl<'a> Capture<'a> {
             evidence.gso_packets += 1;
         }
         match sight {
-            Sight::Neighbour => {
-                evidence.neighbour += 1;
-                return;
-            }
+            Sight::Neighbour => evidence.neighbour += 1,
             Sight::Ip(seen) => {
                 evidence.packets += 1;
                 evidence.bytes += seen.length as u64;
@@ -204,5 +201,36 @@ fn length_of(packet: &Captured<'_>, sight: &Sight<'_>) -> usize {
     match sight {
         Sight::Ip(seen) => seen.length,
         Sight::Neighbour | Sight::Unknown(_) => packet.wire_length,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use etherparse::PacketBuilder;
+
+    #[test]
+    fn a_message_to_neighbours_is_searched_too() {
+        let canary: Vec<u8> = (0..32).map(|at| 0xa0 | (7 * at) & 0x0f).collect();
+        let parameters = serde_json::json!({"device": "", "canaries": [to_hex(&canary)],
+            "flow": {"protocol": 17, "ports": [51820]}});
+        let parameters: Parameters = serde_json::from_value(parameters).unwrap();
+        let mut capture = Capture::new(&parameters, Link::all_of(vec![]));
+        for payload in [&canary[..], b"a report of a member"] {
+            let mut bytes = Vec::new();
+            PacketBuilder::ipv4([198, 18, 0, 1], [198, 18, 0, 2], 1)
+                .write(&mut bytes, etherparse::IpNumber::IGMP, payload)
+                .unwrap();
+            capture.count(&Captured {
+                ethertype: 0x0800,
+                outgoing: false,
+                wire_length: bytes.len(),
+                realtime_ns: None,
+                bytes: &bytes,
+            });
+        }
+        let evidence = capture.finish(0, 1.0, None);
+        assert_eq!((evidence.neighbour, evidence.canary_hits), (2, 1));
+        assert_eq!((evidence.packets, evidence.other.packets), (0, 0));
     }
 }
