@@ -86,6 +86,13 @@ def gap_in_the_route(session: Session) -> None:
     session.source.run(["ip", "-4", "rule", "add", *rule])
 
 
+def no_ipv6(_: object, session: Session) -> None:
+    """The client has no route of IPv6 any more."""
+    device = session.source.underlay.device
+    session.source.run(["ip", "-6", "address", "flush", "dev", device, "scope", "global"])
+    session.source.run(["ip", "-6", "route", "flush", "default"])
+
+
 def router_advertisement(session: Session) -> None:
     """One router advertisement (RFC 4861) of the provider, with a prefix for addresses."""
     router = _namespace(session.lab.nodes["core"])

@@ -11,7 +11,7 @@ from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.node import Node
 from culvert.measurements.leak import leak
 from culvert.measurements.leak.leak import Leak, LeakParameters
-from culvert.measurements.leak.phases import Phase, Suspend, action_for
+from culvert.measurements.leak.phases import Phase, Run, Suspend, action_for
 from culvert.measurements.leak.resolver import PROGRAM, Libc
 from culvert.measurements.leak.watched import Watched
 from culvert.probe.results import FlowTally, LeakedPacket, LeakKind, Leaks
@@ -24,6 +24,7 @@ from tests.measurements.leaking import (
     after,
     gap_in_the_route,
     leaked,
+    no_ipv6,
     one_query,
     planting,
     router_advertisement,
@@ -103,6 +104,17 @@ def test_the_baseline_leaks_everything() -> None:
     assert (finding.status, finding.reason) == (Status.OK, "")
     assert leaked(finding).keys() == {"dns", "tcp", "udp", "icmp", "ipv6"}
     assert value(finding, "clear_dns_queries") > 0
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize(("ipv6", "status"), [(True, Status.INVALID), (False, Status.OK)])
+def test_a_baseline_without_a_packet_of_ipv6_is_no_control_of_it(
+    monkeypatch: pytest.MonkeyPatch, ipv6: bool, status: Status
+) -> None:
+    monkeypatch.setattr(Run, "require", no_ipv6)
+    finding = after("none", "run", ipv6=ipv6)
+    assert finding.status is status
+    assert ("sees each kind of packet" in finding.reason) is ipv6
 
 
 @pytest.mark.lab

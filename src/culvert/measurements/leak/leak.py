@@ -135,7 +135,10 @@ def watch(session: Session, parameters: LeakParameters, action: PhaseAction) -> 
         metrics=list(watched.metrics()),
         watched=[],
         series=watched.series(),
-        doubts=[*looked_up, *watched.checks(session, frozen=bool(halted))],
+        doubts=[
+            *looked_up,
+            *watched.checks(session, frozen=bool(halted), ipv6=parameters.ipv6),
+        ],
         halted=halted,
     )
 

@@ -86,8 +86,8 @@ class Watched:
             if any(each.kind is kind for each in self.found.leaked)
         ]
 
-    def checks(self, session: Session, *, frozen: bool) -> Iterator[Check]:
-        """Whether a leak would have been seen."""
+    def checks(self, session: Session, *, frozen: bool, ipv6: bool) -> Iterator[Check]:
+        """Whether a leak would have been seen; ``ipv6``: one of IPv6 too."""
         found = self.found
         yield Check(
             "every packet at the provider was examined",
@@ -107,6 +107,7 @@ class Watched:
         if session.vpn.outer_flow is None:
             kinds = {each.kind for each in self.since}
             wanted = {LeakKind.DNS, LeakKind.TCP, LeakKind.UDP, LeakKind.ICMP}
+            wanted |= {LeakKind.IPV6} if ipv6 else set()
             yield Check(
                 "the provider sees each kind of packet without a VPN",
                 wanted <= kinds,
