@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from io import StringIO
 
+import polars as pl
 import pytest
 from rich.console import Console
 
@@ -13,6 +14,7 @@ from culvert.report.terminal.summary import summary_of
 from culvert.report.views.conclusion import conclusion
 from culvert.report.views.leaks import Tightness, leak_matrices
 from culvert.report.views.matrix import Cell, Matrix
+from culvert.report.views.trust import trust
 
 from .conftest import page_of
 from .leak_run import leak_run
@@ -66,6 +68,11 @@ def test_the_report_begins_with_it(data: Data) -> None:
             "none: packets left, phase run",
         ),
     )
+    # In none of two trials with 0.05, at a share of 1 - 0.05 ** (1 / 2) = 0.776.
+    assert found.note == (
+        '"No packet left" is the result of 2 trials of each phase: a leak in 78 % of such trials '
+        "would be seen with a probability of 95 %."
+    )
     page = page_of(leak_run())
     assert "tunnel+killswitch: no packet left, phases run and kill" in page
     assert "No TCP, UDP, round trip or initiation" not in page
@@ -88,6 +95,17 @@ def test_the_page_and_the_terminal_have_it(data: Data) -> None:
     printed = console.file.getvalue()  # type: ignore[attr-defined]
     assert "32 packets" in printed
     assert "dns 2, ipv6 30" in printed
+    assert "Brackets" not in printed
+    assert "brackets" not in printed
+
+
+def test_the_badge_does_not_call_leaked_traffic_proved() -> None:
+    run = leak_run()
+    run.trials = run.trials.with_columns(evidence=pl.lit('{"proved": true}'))
+    note = trust(run.data)
+    assert note.title == "Every tunnel that counts proved; packets left beside it in 2 trials"
+    run.rows = run.rows.filter(~((pl.col("vpn") == "tunnel") & (pl.col("value") > 0)))
+    assert trust(run.data).title == "All traffic that counts proved in the tunnel"
 
 
 def test_leaks_have_no_bars(data: Data) -> None:

@@ -52,7 +52,7 @@ def summary_of(data: Data) -> RenderableType:
     sentences = behaviour_sentences(data)
     if sentences:
         parts.append(_behaviour(sentences))
-    parts.append(_trust(data, trust(data)))
+    parts.append(_trust(data, trust(data), columns=any(view.columns for view in views)))
     return Group(*parts)
 
 
@@ -210,9 +210,13 @@ def _behaviour(sentences: Sequence[str]) -> Text:
     return note
 
 
-def _trust(data: Data, note: Trust) -> Text:
+def _trust(data: Data, note: Trust, *, columns: bool) -> Text:
     counts = data.counts
     where = "in the same blocks" if data.run.design.paired else "in runs of another time"
+    figures = (
+        f" In the columns, brackets are 95 % intervals of the median; %, \u00d7 and + are against "
+        f"{BASELINE} {where}, and the absolute figure follows."
+    )
     return Text.assemble(
         (note.title, _STYLES[note.level]),
         f": {note.detail}\n",
@@ -220,8 +224,7 @@ def _trust(data: Data, note: Trust) -> Text:
         f": {'; '.join(limits(data))}\n",
         (
             f"{counts.ok} ok, {counts.invalid} invalid, {counts.failed} failed, "
-            f"{counts.unsupported} unsupported. Brackets are 95 % intervals of the median. %, "
-            f"\u00d7 and + are against {BASELINE} {where}, then the absolute figure.",
+            f"{counts.unsupported} unsupported.{figures if columns else ''}",
             "dim",
         ),
     )

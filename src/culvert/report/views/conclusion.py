@@ -18,7 +18,7 @@ from culvert.report.labels import Labels
 from culvert.report.model import Data
 from culvert.report.numbers import grouped
 from culvert.report.sentences import joined, kept_together, question_scale, share, times
-from culvert.report.views.leaks import Tightness
+from culvert.report.views.leaks import Tightness, missed
 from culvert.report.views.matrix import Matrices
 from culvert.statistics.values import ratio_of
 
@@ -60,7 +60,7 @@ def conclusion(data: Data, leaks: Matrices) -> list[Conclusion]:
     found = [
         Conclusion("Decided", tuple(decided), ERROR_RATE),
         Conclusion("Not decided yet", tuple(still_open)),
-        Conclusion("Beside the tunnel", tuple(_leaks(leaks))),
+        Conclusion("Beside the tunnel", tuple(_leaks(leaks)), missed(data)),
     ]
     return [one for one in found if one.statements]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 
 import polars as pl
 
-from culvert.analysis.observations import bare
+from culvert.analysis.observations import BASELINE, bare
 from culvert.report.model import Data
 from culvert.report.views.matrix import Cell, Matrices, Matrix, counted, no_result, time_text
 from culvert.results.parameters import Parameters
@@ -20,6 +21,8 @@ _PHASES = ("up", "run", "kill", "stop", "reconnect", "roam", "link", "resolver",
 """In the order of the columns; others come after them."""
 _OK = "ok"
 _BARE = "{}"
+_MISSED = 0.05
+"""Probability with which a leak of the stated share of trials is in none of them."""
 
 
 class Tightness(StrEnum):
@@ -65,6 +68,36 @@ def leak_matrices(data: Data) -> Matrices:
         for condition, others in groups
     )
     return replace(NONE, matrices=found, conditions=frozenset(name for name, _ in groups))
+
+
+def leaking_trials(data: Data) -> int:
+    """The trials of VPNs that count and in which packets left beside the tunnel."""
+    leaking = pl.col("value") > 0, pl.col("vpn") != BASELINE
+    return _totals(data).filter(*leaking)["trial"].n_unique()
+
+
+def missed(data: Data) -> str:
+    """What "no packet left" may have missed in so few trials; empty where each cell leaks.
+
+    A leak in a share p of trials is in none of n with (1 - p)^n.
+    """
+    cells = _totals(data).group_by("vpn", "condition", "parameters")
+    found = cells.agg(pl.col("value").max(), pl.len().alias("trials"))
+    fewest = found.filter(pl.col("value") == 0)["trials"].min()
+    if not isinstance(fewest, int):
+        return ""
+    percent = math.ceil(100 * (1 - _MISSED ** (1 / fewest)))
+    return (
+        f'"No packet left" is the result of {plural(fewest, "trial")} of each phase: a leak in '
+        f"{percent} % of such trials would be seen with a probability of 95 %."
+    )
+
+
+def _totals(data: Data) -> pl.DataFrame:
+    """The leaked packets of each trial that counts."""
+    return data.rows.filter(
+        measurement=MEASUREMENT, status=_OK, metric="leaked_packets", labels=_BARE
+    )
 
 
 def _of(frame: pl.DataFrame, condition: str, others: str) -> pl.DataFrame:

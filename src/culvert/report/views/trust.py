@@ -18,6 +18,7 @@ from culvert.report.model import Data
 from culvert.report.run_info import moment
 from culvert.report.sentences import joined
 from culvert.report.views.delivered import decided_per_super_packet
+from culvert.report.views.leaks import leaking_trials
 from culvert.report.views.surroundings import disturbance
 from culvert.report.views.underlay import slowed_down
 from culvert.units import plural
@@ -65,15 +66,19 @@ def trust(data: Data) -> Trust:
         )
     detail = f"all {proved} trials that count have a proof of their traffic's path"
     if searched:
-        detail += f"; clear text in 0 of {searched:,} packets searched"
+        detail += f"; the proofs found clear text in 0 of {searched:,} packets searched"
     if partly:
         detail += (
             f"; {partly} of them lost a host and count for some of their paths only, "
             "in no figure over all paths"
         )
-    title, left = f"All traffic proved {_where(data)}", counts.total - counts.ok
+    left, leaking = counts.total - counts.ok, leaking_trials(data)
+    proved_part = "that counts proved" if left else "proved"
+    title = f"All traffic {proved_part} {_where(data)}"
+    if leaking:
+        beside = f"packets left beside it in {plural(leaking, 'trial')}"
+        title = f"Every tunnel {proved_part}; {beside}"
     if left:
-        title = f"All traffic that counts proved {_where(data)}"
         detail += f"; {left} of {counts.total} trials do not count and contribute no figure"
     disturbed = len(data.marks)
     if disturbed >= MANY * counts.ok:
