@@ -109,8 +109,8 @@ def test_a_run_that_its_rule_ended_early_says_what_that_does_to_estimates() -> N
 @pytest.mark.parametrize(
     ("blocks", "limit"),
     [
-        (4, "only 4 blocks: a difference takes 5 and an interval takes 6"),
-        (5, "only 5 blocks: an interval takes 6"),
+        (4, "only 4 blocks: a difference takes 5 and the interval of a median takes 6"),
+        (5, "only 5 blocks: the interval of a median takes 6"),
         (9, "only 9 blocks: intervals are wide"),
     ],
 )
@@ -126,7 +126,7 @@ def test_the_page_and_the_limits_name_the_same_number_of_trials() -> None:
     run.run |= {"canonical": json.dumps({"plan": {"blocks": rule}})}
     fewest = run.data.columns.design.looks.fewest()
     assert fewest > 6
-    assert any(f"an interval takes {fewest}" in limit for limit in limits(run.data))
+    assert any(f"the interval of a median takes {fewest}" in limit for limit in limits(run.data))
     assert f"which take {fewest} trials" in Page(page_of(run)).text
 
 

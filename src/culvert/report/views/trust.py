@@ -207,7 +207,7 @@ def _blocks(data: Data) -> str:
     if not 0 < n < FEW_BLOCKS:
         return ""
     design = data.columns.design
-    needed = {"an interval": design.looks.fewest()}
+    needed = {"the interval of a median": design.looks.fewest()}
     if design.blocking is Blocking.RANDOM:
         needed = {"a difference": design.fewest, **needed}
     lacking = [f"{what} takes {fewest}" for what, fewest in needed.items() if n < fewest]
