@@ -96,12 +96,12 @@ def lab_of(link: LinkSpec, topology: Topology = PAIR) -> Callable[[], Lab]:
 @pytest.mark.parametrize(
     ("text", "mtu"),
     [
-        *((text, 1500) for text in FIRST),
-        *(pytest.param(text, 1500, marks=pytest.mark.long) for text in IDS if text not in FIRST),
         *(
             pytest.param(text, 1500, marks=[pytest.mark.long] if mesh(text) else [])
-            for text in WITH_OPTIONS
+            for text in FIRST
         ),
+        *(pytest.param(text, 1500, marks=pytest.mark.long) for text in IDS if text not in FIRST),
+        *(pytest.param(text, 1500, marks=pytest.mark.long) for text in WITH_OPTIONS),
         *(pytest.param(text, 1400, marks=pytest.mark.long) for text in FIRST),
     ],
 )

@@ -43,7 +43,7 @@ def test_of_what_a_policy_forbids_only_pings_pass() -> None:
     assert share(finding, "forbidden_share", Protocol.ICMP) == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize("word", [WORD, "headscale/relay"])
+@pytest.mark.parametrize("word", [WORD, pytest.param("headscale/relay", marks=pytest.mark.long)])
 def test_an_idle_tunnel_keeps_its_route(word: str) -> None:
     finding = measure(vpn(word), IdleCost(), {"settle": "2s", "duration": "3s"}, TWO)
     assert (finding.status, finding.reason) == (Status.OK, "")

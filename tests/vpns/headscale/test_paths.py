@@ -92,9 +92,9 @@ def iptables(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("shape", "killed"),
     [
-        (mesh(3, paths=[Path("a", "b")]), False),
+        pytest.param(mesh(3, paths=[Path("a", "b")]), False, marks=pytest.mark.long),
         (mesh(3, paths=[Path("a", "b")]), True),
-        (star(2), True),
+        pytest.param(star(2), True, marks=pytest.mark.long),
     ],
 )
 def test_nothing_is_left(shape: Topology, *, killed: bool) -> None:
