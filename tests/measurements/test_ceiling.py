@@ -38,7 +38,8 @@ def test_rates_on_the_bare_link() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate_bps", "by_link"), [(None, False), (51_200_000, True), (10**7, False)]
+    ("rate_bps", "by_link"),
+    [(None, False), (51_200_000, True), (10**7, False), (10**8, True), (10**9, False)],
 )
 def test_a_link_that_holds_the_sender_back_is_told(rate_bps: int | None, *, by_link: bool) -> None:
     made = session({"udp_source": SENT}, {"udp_sink": SUNK})

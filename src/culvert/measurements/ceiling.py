@@ -19,8 +19,10 @@ CEILING_METRICS = (
     MetricSpec("ceiling_received_pps", "packets/s", "Received per second beside the tunnel"),
 )
 """What ``ceiling_metrics`` returns."""
-HELD_BACK = 1.2
-"""A sender that offers at most this multiple of the link's rate is limited by the link's queue."""
+HELD_BACK = (0.5, 1.2)
+"""A sender that offers between these multiples of the link's rate is limited by the link's queue.
+A link also carries headers, with the shortest packets almost as much as data; one that offers less
+is slower than the link."""
 
 
 def udp_ceiling(session: Session, stream: UdpStream, segmentation: str) -> Ceiling:
@@ -46,13 +48,18 @@ def udp_ceiling(session: Session, stream: UdpStream, segmentation: str) -> Ceili
     trial = udp_trial(session, bare, quiet_ms(session, bare.to))
     sent_s = max(trial.sent.seconds, 1e-9)
     sent_bps = 8 * trial.sent_flow.ip_bytes / sent_s
-    rate_bps = session.link.rate_bps
     arriving_s = ((trial.sunk.last_ns or 0) - (trial.sunk.first_ns or 0)) / 1e9
     return Ceiling(
         sent_pps=trial.sent.offered / sent_s,
         received_pps=trial.sunk.packets / arriving_s if arriving_s > 0 else 0.0,
-        by_link=rate_bps is not None and sent_bps <= HELD_BACK * rate_bps,
+        by_link=held_back(sent_bps, session.link.rate_bps),
     )
+
+
+def held_back(sent_bps: float, rate_bps: int | None) -> bool:
+    """Whether the link's rate, and not its own, limited a sender on the bare link."""
+    least, most = HELD_BACK
+    return rate_bps is not None and least * rate_bps <= sent_bps <= most * rate_bps
 
 
 def tcp_ceiling_bps(session: Session, streams: TcpStreams) -> float | None:

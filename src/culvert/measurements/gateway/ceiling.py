@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from culvert.labs.node import Node
 from culvert.measurements.ceiling import (
     CEILING_S,
-    HELD_BACK,
     bare_link_tells,
     ceiling_metrics,
+    held_back,
 )
 from culvert.measurements.gateway.crowd import CrowdTrial, Load, Seats, Talk, Transport
 from culvert.measurements.gateway.crowd_run import CrowdRun
@@ -97,8 +97,8 @@ def packets_ceiling(
     sent_pps = reached.offered / max(reached.seconds, 1e-9)
     mean_bytes = sum(bare.sizes) / len(bare.sizes)
     rate_bps = session.lab.spec.link_of(f"{GATEWAY}-{CORE}").rate_bps
-    held_back = rate_bps is not None and 8 * mean_bytes * sent_pps <= HELD_BACK * rate_bps
-    return Ceiling(sent_pps, reached.unique / max(reached.seconds, 1e-9), held_back)
+    by_link = held_back(8 * mean_bytes * sent_pps, rate_bps)
+    return Ceiling(sent_pps, reached.unique / max(reached.seconds, 1e-9), by_link)
 
 
 def _bare(session: Session, load: Load, segmentation: str) -> Load:
