@@ -80,6 +80,17 @@ fn each_member_has_its_rate_and_its_book() {
 }
 
 #[test]
+fn rates_are_over_the_whole_time_and_not_until_the_last_packet() {
+    let mut agent = Agent::start();
+    let ports = sink(&mut agent, "udp", 1);
+    begin(&mut agent, source("udp", &ports, json!({"rate_pps": 10})));
+    let sent = agent.done(2);
+    assert_eq!(sent["members"][0]["packets"], 3);
+    // The third one was due after 0.2 s.
+    assert!(sent["seconds"].as_f64() >= Some(0.3), "{sent}");
+}
+
+#[test]
 fn without_a_rate_all_members_send_as_fast_as_they_can() {
     let mut agent = Agent::start();
     let ports = sink(&mut agent, "udp", 5);

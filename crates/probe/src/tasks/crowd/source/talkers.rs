@@ -98,8 +98,13 @@ fn follow(talkers: &mut [Talker], end_ns: u64, context: &Context) -> Result<(), 
             }
         }
         late = stuck;
+        if next.is_empty() && late.is_empty() {
+            // Rates are over the whole time, and not until the last packet.
+            context.stop.wait_until(end_ns);
+            break;
+        }
         let now_ns = clock::monotonic_ns();
-        if (next.is_empty() && late.is_empty()) || now_ns >= end_ns + GRACE_NS {
+        if now_ns >= end_ns + GRACE_NS {
             break;
         }
         let mut until_ns = next

@@ -72,6 +72,8 @@ impl Lane {
                 send_due(flow, due, now_ns)?;
             }
         }
+        // Rates are over the whole time, and not until the last packet.
+        context.stop.wait_until(end_ns);
         Ok(())
     }
 }
