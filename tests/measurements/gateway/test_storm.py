@@ -11,7 +11,13 @@ from pydantic import ValidationError
 from culvert.errors import NotPossible, VpnError
 from culvert.labs.node import Node
 from culvert.measurements.gateway.storm import SessionStorm, StormParameters
-from culvert.measurements.gateway.storming import Attempts, Pace, kept_pace, sessions_per_s
+from culvert.measurements.gateway.storming import (
+    Attempts,
+    Pace,
+    kept_pace,
+    sessions_per_s,
+    until,
+)
 from culvert.results import Status
 from culvert.run.trials.finding import TrialFinding
 from culvert.topology.shapes import star
@@ -39,8 +45,19 @@ def test_a_load_needs_clients_that_are_connected_before() -> None:
 def test_of_clients_that_come_and_go_one_stays() -> None:
     assert StormParameters.model_validate({"event": "churn", "clients": 4}).before == 1
     assert StormParameters.model_validate({"event": "start", "clients": 4}).before == 0
-    with pytest.raises(ValidationError, match="one client stays connected"):
-        StormParameters.model_validate({"event": "churn", "clients": 1})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"event": "churn", "clients": 1},
+        {"event": "churn", "clients": 2, "established": "90%"},
+        {"event": "start", "clients": 1, "established": "60%"},
+    ],
+)
+def test_one_client_is_left_that_connects(given: dict[str, object]) -> None:
+    with pytest.raises(ValidationError, match="none is left"):
+        StormParameters.model_validate(given)
 
 
 def test_clients_that_come_late_are_not_a_steady_rate() -> None:
@@ -57,6 +74,16 @@ def test_a_steady_rate_is_between_the_first_and_the_last_session() -> None:
     assert sessions_per_s([1.0, 1.2, 1.4, 1.6], steady=True) == pytest.approx(5)
     assert sessions_per_s([1.0, 1.2, 1.4, 1.6], steady=False) == pytest.approx(2.5)
     assert sessions_per_s([0.5], steady=True) == pytest.approx(2)
+
+
+@pytest.mark.parametrize(
+    ("clients", "half", "most"), [(1, 1, 1), (2, 1, 2), (3, 2, 3), (100, 50, 99), (1000, 500, 990)]
+)
+def test_99_percent_are_up_before_the_last_one_of_a_hundred(
+    clients: int, half: int, most: int
+) -> None:
+    times_s = [float(number) for number in range(1, clients + 1)]
+    assert [until(percent, times_s) for percent in (50, 99, 100)] == [half, most, clients]
 
 
 def test_a_lab_without_a_gateway_is_refused() -> None:
@@ -104,6 +131,8 @@ def test_clients_come_back_after_the_gateway_was_restarted() -> None:
     assert value(finding, "storm_clients") == 3
     # WireGuard asks for new keys 15 s after its packets found no answer (its whitepaper, 6.5).
     assert value(finding, "all_up_s") > 1
+    # The gateway could not read what was sent until then: it is no control traffic.
+    assert "control_bytes_per_client" not in [one.name for one in finding.outcome.metrics]
 
 
 @pytest.mark.lab

@@ -97,6 +97,7 @@ def kept_pace(attempts: Attempts, pace: Pace) -> Check:
 class Storm:
     """What happened. ``event_ns`` is the event itself; ``attempts`` are empty if the clients did
     not start, but connected again by themselves. ``steady`` are clients that were connected before.
+    ``control_bytes`` are None if they are not known.
     """
 
     event_ns: int
@@ -104,7 +105,7 @@ class Storm:
     stormed: CrowdTrial
     steady: CrowdTrial | None
     used: Accounted
-    control_bytes: float
+    control_bytes: float | None
 
     def _up(self) -> Iterator[tuple[Carried, int]]:
         for one in self.stormed.carried:
@@ -130,18 +131,19 @@ class Storm:
         yield Metric("storm_clients", "clients", len(ordered))
         yield Metric("failed_clients", "clients", len(self.failed))
         if ordered:
-            yield Metric("half_up_s", "s", ordered[(len(ordered) - 1) // 2])
-            yield Metric("p99_up_s", "s", ordered[min(int(0.99 * len(ordered)), len(ordered) - 1)])
-            yield Metric("all_up_s", "s", ordered[-1])
+            for name, percent in (("half_up_s", 50), ("p99_up_s", 99), ("all_up_s", 100)):
+                yield Metric(name, "s", until(percent, ordered))
             yield Metric(
                 "sessions_per_s", "1/s", sessions_per_s(since_s, steady=bool(pace.period_s))
             )
-            yield Metric("control_bytes_per_client", "bytes", self.control_bytes / len(ordered))
+            if self.control_bytes is not None:
+                control_bytes = self.control_bytes / len(ordered)
+                yield Metric("control_bytes_per_client", "bytes", control_bytes)
         if self.steady is not None:
-            sent = sum(one.sent.packets for one in self.steady.carried)
+            offered = self.steady.offered
             got_bytes = sum(one.sunk.unique_bytes for one in self.steady.carried)
-            lost = max(sent - self.steady.unique, 0)
-            yield Metric("established_loss_ratio", "1", lost / max(sent, 1))
+            lost = max(offered - self.steady.unique, 0)
+            yield Metric("established_loss_ratio", "1", lost / max(offered, 1))
             goodput_bps = 8 * got_bytes / max(self.steady.seconds, 1e-9)
             yield Metric("established_goodput_bps", "bit/s", goodput_bps)
         if self.used.processes:
@@ -157,6 +159,11 @@ class Storm:
 
     def _since_s(self) -> list[float]:
         return sorted(max(first_ns - self.event_ns, 0) / 1e9 for _, first_ns in self._up())
+
+
+def until(percent: int, since_s: Sequence[float]) -> float:
+    """Until at least this part of all sessions is up; the times are in order."""
+    return since_s[-(-percent * len(since_s) // 100) - 1]
 
 
 def sessions_per_s(since_s: Sequence[float], *, steady: bool) -> float:

@@ -200,7 +200,7 @@ def _storm(data: Data, condition: str, parameters: str) -> Figure:
             .mark_line(interpolate="step-after", strokeWidth=1.6, opacity=0.8)
             .encode(
                 x=alt.X("s:Q", title="seconds since the event"),
-                y=alt.Y("up:Q", title="clients that carry packets"),
+                y=alt.Y("up:Q", title="clients", axis=alt.Axis(tickMinStep=1)),
                 color=vpn_colour(data, legend=present),
                 detail="trial:N",
                 tooltip=[
@@ -211,7 +211,7 @@ def _storm(data: Data, condition: str, parameters: str) -> Figure:
                 ],
             )
         ],
-        "Clients that are up",
+        "Clients that have come up",
         HEIGHT_PX,
     )
     rows.sort(key=lambda row: (row[0], int(row[1])))
@@ -219,12 +219,14 @@ def _storm(data: Data, condition: str, parameters: str) -> Figure:
         name=slug(f"timeline {condition} {name}"),
         title=f"{name}: timeline",
         caption=(
-            "Each line is one trial: a client is up when the first of its packets has arrived at "
+            "Each line is one trial: a client has come up when the first of its packets arrived at "
             f"the gateway. Parameters: {everything(STORM, parameters)}."
         ),
-        alt_text="Step lines of the number of clients that carry packets, over time.",
+        alt_text="Step lines of the number of clients that have come up, over time.",
         panels=(panel,),
         table=FigureTable(
-            ("VPN", "block", "clients", "half up, s", "all up, s"), "lrrrr", tuple(rows)
+            ("VPN", "block", "clients", "half, s since the event", "all, s since the event"),
+            "lrrrr",
+            tuple(rows),
         ),
     )
