@@ -25,6 +25,7 @@ from culvert.analysis.observations import observations, pick
 from culvert.statistics.intervals import median_intervals
 from culvert.statistics.looks import ONCE, Looks
 from culvert.statistics.scalability import REACH, fit_scalability
+from culvert.topology.shapes import MOST_NODES
 from culvert.units import plural
 
 CARRIED = {KIND: "goodput_bps", SEARCH: "pdr_bps"}
@@ -165,7 +166,9 @@ def _decide(
     """The verdict, the figure it is from, the basis in words, and what to measure."""
     n, fewest = required.clients, looks.fewest()
     here = [one for one in measured if one.clients == n]
-    ask = f"clients = {n}, in {fewest} blocks or more"
+    # As many are measured at most: of more the curve's reach can tell, or nothing.
+    most = min(n, MOST_NODES)
+    ask = f"clients = {most}, in {fewest} blocks or more" if n <= REACH * most else ""
     if here:
         return _at(here[0], required, fewest)
     below = [one for one in measured if one.clients < n]
