@@ -14,7 +14,7 @@ from culvert.labs.node import Node
 from culvert.measurements.gateway import figures, load, proof
 from culvert.measurements.gateway.ceiling import NearLink
 from culvert.measurements.gateway.crowd import CrowdTrial
-from culvert.measurements.gateway.figures import slowest_share
+from culvert.measurements.gateway.figures import at, slowest_share
 from culvert.measurements.gateway.load import GatewayLoad, GatewayLoadParameters
 from culvert.measurements.udp.losses import Losses
 from culvert.proof.limits import GENERATOR
@@ -50,6 +50,12 @@ def test_a_slowest_client_is_compared_with_an_equal_share() -> None:
     assert slowest_share([1.0, 3.0]) == 0.5
     assert slowest_share([0.0, 3.0]) == 0.0
     assert slowest_share([0.0, 0.0]) == 0.0
+
+
+def test_quantiles_of_few_clients_are_between_them() -> None:
+    assert [at(quantile, [7.0]) for quantile in (0, 0.5, 1)] == [7, 7, 7]
+    assert [at(quantile, [1.0, 3.0]) for quantile in (0, 0.25, 0.5, 1)] == [1, 1.5, 2, 3]
+    assert at(0.95, [float(number) for number in range(101)]) == pytest.approx(95)
 
 
 @pytest.mark.parametrize(
@@ -221,6 +227,17 @@ def test_clients_send_to_each_other_through_the_gateway(word: str) -> None:
     assert value(finding, "active_clients") == 2
     names = [check.name for check in finding.evidence.checks]
     assert "bytes reconcile on the gateway's link" in names
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
+def test_clients_of_a_mesh_do_not_send_to_each_other_through_the_gateway() -> None:
+    if lacks := skip_reason("nebula/aes"):
+        pytest.skip(lacks)
+    given = {**PACED, "direction": "between"}
+    finding = measure(vpn("nebula/aes"), GatewayLoad(), given, STAR)
+    assert finding.status is Status.UNSUPPORTED
+    assert "do not go through the gateway" in finding.reason
 
 
 @pytest.mark.lab

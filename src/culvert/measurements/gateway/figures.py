@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from culvert.measurements.ceiling import CEILING_METRICS
@@ -60,7 +61,7 @@ METRICS: tuple[MetricSpec, ...] = (
     MetricSpec("gateway_context_switches", "switches", "Context switches of the gateway", LESS),
     MetricSpec("gateway_sockets", "sockets", "Sockets on the gateway", LESS),
     MetricSpec("clients_cpu_s", "s", "CPU time of the clients' VPN"),
-    MetricSpec("generators_cpu_share", "1", "Share of the CPU time used by the probes"),
+    MetricSpec("generators_cpu_share", "1", "Share of the CPU time used by the clients' probe"),
     *LOSS_METRICS,
     *CEILING_METRICS,
     MetricSpec("ceiling_goodput_bps", "bit/s", "Goodput beside the tunnel"),
@@ -133,9 +134,8 @@ def figures(
         values["retransmitted_segments"] = sum(one.sent.retransmits for one in trial.carried)
     found = measured(METRICS, values)
     for quantile in QUANTILES:
-        value = rates_bps[min(int(quantile * len(rates_bps)), len(rates_bps) - 1)]
         labels = {"quantile": f"{quantile:g}"}
-        found += measured(METRICS, {"client_goodput_bps": value}, labels)
+        found += measured(METRICS, {"client_goodput_bps": at(quantile, rates_bps)}, labels)
     used = gateway_accounted(session, watched)
     bits = 8 * sum(one.sunk.unique_bytes for one in trial.carried)
     return [*found, *gateway_metrics(session, used, clients, bits, trial.seconds)]
@@ -154,6 +154,13 @@ def _seconds(load: Load, trial: CrowdTrial) -> float:
 def _bytes(load: Load, one: Carried) -> int:
     tcp = load.transport is Transport.TCP
     return one.sunk.counted_bytes if tcp else one.sunk.unique_bytes
+
+
+def at(quantile: float, ordered: Sequence[float]) -> float:
+    """Between two clients on the line between their values."""
+    below, part = divmod(quantile * (len(ordered) - 1), 1)
+    low, high = ordered[int(below)], ordered[math.ceil(below + part)]
+    return low + part * (high - low)
 
 
 def slowest_share(rates: Sequence[float]) -> float:

@@ -19,6 +19,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from culvert.errors import NotPossible
 from culvert.measurements.base import SAMPLE_ONE_IN, BaseParameters, Measurement
 from culvert.measurements.gateway import proof
 from culvert.measurements.gateway.ceiling import near_link
@@ -178,6 +179,8 @@ class GatewayLoad(Measurement[GatewayLoadParameters]):
 
     def run(self, session: Session, parameters: GatewayLoadParameters) -> Outcome:
         """Every client's canary, then the load, then the ceiling."""
+        if parameters.direction is Direction.BETWEEN:
+            _refuse_beside_the_gateway(session)
         load = _load(session, parameters)
         talks = _talks(session, parameters)
         quiet = quiet_ms(session, session.inner(session.target))
@@ -222,6 +225,14 @@ class GatewayLoad(Measurement[GatewayLoadParameters]):
                 else proof.connected(trial),
             ],
         )
+
+
+def _refuse_beside_the_gateway(session: Session) -> None:
+    """Clients of a mesh have tunnels to each other."""
+    route = session.route
+    if session.vpn.outer_flow is not None and (route is None or route.via != GATEWAY):
+        why = "packets between its clients do not go through the gateway"
+        raise NotPossible(session.vpn.id, why, 'leave direction = "between" out for this VPN')
 
 
 def _load(session: Session, parameters: GatewayLoadParameters) -> Load:
