@@ -231,6 +231,16 @@ def test_clients_send_to_each_other_through_the_gateway(word: str) -> None:
 
 @pytest.mark.lab
 @pytest.mark.vpn
+def test_echo_replies_between_clients_cross_the_gateways_link_too() -> None:
+    if lacks := skip_reason("wireguard/go"):
+        pytest.skip(lacks)
+    given = {**PACED, "clients": 2, "rate": "20/s", "direction": "between", "duration": "1s"}
+    finding = quiet(lambda: measure(vpn("wireguard/go"), GatewayLoad(), given, STAR))
+    assert (finding.status, finding.reason) == (Status.OK, "")
+
+
+@pytest.mark.lab
+@pytest.mark.vpn
 def test_clients_of_a_mesh_do_not_send_to_each_other_through_the_gateway() -> None:
     if lacks := skip_reason("nebula/aes"):
         pytest.skip(lacks)

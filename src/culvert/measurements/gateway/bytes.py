@@ -31,7 +31,6 @@ from culvert.vpns.base import length_on_underlay
 OF_A_CLIENT_BYTES = 3000
 """Of each client during a load: keepalives, a rekey, what its system sends by itself."""
 MOST_SHOWN = 3
-NOTHING = Flow(0, 0)
 
 
 @dataclass(frozen=True)
@@ -76,12 +75,12 @@ def bytes_reconcile(
     # Without a VPN the core forwards from client to client.
     crosses = session.route is None or gateway.name in (session.path.target, session.route.via)
     if gateway.name in devices and crosses:
-        back = [_acknowledgements(one) for one in trial.carried]
-        whole = _Way(
-            gateway.name,
-            add_flows(*(way.sent for way in ways), *back),
-            add_flows(*(way.received for way in ways), *back),
-        )
+        sent, received = [way.sent for way in ways], [way.received for way in ways]
+        if trial.carried[0].talk.between_clients:  # what goes back takes the data's direction here
+            back = [acknowledgements(one.sent.segments_back) for one in trial.carried]
+            sent += [*back, echoes.b_to_a_sent]
+            received += [*back, echoes.b_to_a_received]
+        whole = _Way(gateway.name, add_flows(*sent), add_flows(*received))
         check = rules.check(whole, devices[gateway.name], towards=not down, clients=len(ways))
         checks.append(replace(check, name="bytes reconcile on the gateway's link"))
     return checks
@@ -122,13 +121,6 @@ def _flows(one: Carried, length: int | None) -> tuple[Flow, Flow]:
         Flow(sent.packets, sent.bytes + sent.packets * UDP_HEADERS, length),
         Flow(sunk.unique, sunk.unique_bytes + sunk.unique * UDP_HEADERS, length),
     )
-
-
-def _acknowledgements(one: Carried) -> Flow:
-    """Those that take the data's direction on the gateway's link: of a client's to another one."""
-    if one.talk.target.role is not Role.CLIENT or one.talk.source.role is not Role.CLIENT:
-        return NOTHING
-    return acknowledgements(one.sent.segments_back)
 
 
 class _Rules:

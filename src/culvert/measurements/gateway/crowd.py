@@ -36,6 +36,11 @@ class Talk:
     source: Node
     target: Node
 
+    @property
+    def between_clients(self) -> bool:
+        """Whether both ends are clients."""
+        return self.source.role is self.target.role is Role.CLIENT
+
 
 @dataclass(frozen=True)
 class OnOff:
