@@ -86,7 +86,7 @@ class Leak(Measurement[LeakParameters]):
         MetricSpec("attempted_messages", "packets", "Messages of the applications"),
         MetricSpec("answered_messages", "packets", "Messages that were answered"),
         MetricSpec("tunnel_packets", "packets", "Packets of the tunnel at the provider"),
-        MetricSpec("longest_pause_ms", "ms", "Longest time between two messages of a flow"),
+        MetricSpec("longest_pause_ms", "ms", "Longest time without a message of a flow"),
     )
     Parameters = LeakParameters
     drives_tunnel: ClassVar[bool] = True

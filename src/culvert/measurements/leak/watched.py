@@ -13,7 +13,7 @@ from culvert.trial.check import Check
 from culvert.trial.session import Session
 
 LONGEST_PAUSE_S = 1.0
-"""Between two messages of a flow: one that did not send leaks nothing."""
+"""Without a message of a flow: one that did not send leaks nothing."""
 
 
 def silent(tallies: Mapping[str, FlowTally]) -> list[str]:
@@ -101,7 +101,7 @@ class Watched:
         yield Check(
             "the applications sent all the time",
             frozen or pause_ns <= LONGEST_PAUSE_S * 1e9,
-            f"at most {pause_ns / 1e6:.0f} ms between two messages of a flow",
+            f"at most {pause_ns / 1e6:.0f} ms without a message of a flow",
             "stop other programs on this machine",
         )
         if session.vpn.outer_flow is None:

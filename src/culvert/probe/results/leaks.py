@@ -49,7 +49,7 @@ class FlowTally(Result):
     refused: dict[str, int] = {}
     """By the name of the error."""
     longest_pause_ns: int = 0
-    """Longest time between two attempts."""
+    """Longest time without an attempt, from the start to the end."""
 
 
 class FlowTallies(Result):

@@ -88,7 +88,11 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> 
     clock::use_exact_timers();
     context.ready(Started { started_ns });
     let until_ns = started_ns + parameters.duration_max_s.ns();
-    let tallies: Vec<Tally> = parameters.flows.iter().map(|_| Tally::default()).collect();
+    let tallies: Vec<Tally> = parameters
+        .flows
+        .iter()
+        .map(|_| Tally::new(started_ns))
+        .collect();
     std::thread::scope(|scope| {
         for (flow, tally) in parameters.flows.iter().zip(&tallies) {
             scope.spawn(move || {
@@ -113,7 +117,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> 
 /// An answer is waited for until the next message is due.
 fn one_by_one(attempt: &Attempt<'_>, schedule: &Schedule, tally: &Tally, until_ns: u64) {
     let mut number = 0;
-    while let Some(next_ns) = next_turn(attempt, schedule, &mut number, until_ns) {
+    while let Some(next_ns) = next_turn(attempt, schedule, tally, &mut number, until_ns) {
         tally.begin();
         tally.end(attempt.echo(number, next_ns));
     }
@@ -124,7 +128,7 @@ fn side_by_side(attempt: &Attempt<'_>, schedule: &Schedule, tally: &Tally, until
     let waiting = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         let mut number = 0;
-        while next_turn(attempt, schedule, &mut number, until_ns).is_some() {
+        while next_turn(attempt, schedule, tally, &mut number, until_ns).is_some() {
             while waiting.load(Ordering::Relaxed) >= MOST_WAITING {
                 if !attempt.wait_until(clock::monotonic_ns() + NAP_NS) {
                     return;
@@ -142,10 +146,12 @@ fn side_by_side(attempt: &Attempt<'_>, schedule: &Schedule, tally: &Tally, until
 }
 
 /// Waits for the turn of the next message, its number; returns until when an answer can be waited
-/// for: the one after it is due then. None at the end. Turns that have passed, such as those of a program that was stopped, are left out.
+/// for: the one after it is due then. None at the end. Turns that have passed, such as those of a
+/// program that was stopped, are left out.
 fn next_turn(
     attempt: &Attempt<'_>,
     schedule: &Schedule,
+    tally: &Tally,
     number: &mut u64,
     until_ns: u64,
 ) -> Option<u64> {
@@ -153,6 +159,7 @@ fn next_turn(
     *number = (*number + 1).max(schedule.count_before(now_ns));
     let due_ns = schedule.time_ns(*number);
     let goes_on = due_ns < until_ns && attempt.wait_until(due_ns);
+    tally.turn(clock::monotonic_ns());
     goes_on.then(|| schedule.time_ns(*number + 1).saturating_sub(NAP_NS))
 }
 

@@ -15,7 +15,7 @@ const READ: usize = 1 << 16;
 pub fn run(attempt: &Attempt<'_>, schedule: &Schedule, tally: &Tally, until_ns: u64) {
     let mut number = 0;
     let mut connection: Option<Connection> = None;
-    while next_turn(attempt, schedule, &mut number, until_ns).is_some() {
+    while next_turn(attempt, schedule, tally, &mut number, until_ns).is_some() {
         tally.begin();
         let fate = match connection.take() {
             Some(open) => Ok(open),

@@ -34,23 +34,28 @@ pub struct Tallied {
     refused: BTreeMap<String, u64>,
     first_answer_ns: Option<u64>,
     last_answer_ns: Option<u64>,
-    /// Longest time between two attempts.
+    /// Longest time without an attempt, from the start to the end.
     longest_pause_ns: u64,
 }
 
-#[derive(Default)]
-pub struct Tally(Mutex<(Tallied, Option<u64>)>);
+/// With the time of the last turn.
+pub struct Tally(Mutex<(Tallied, u64)>);
 
 impl Tally {
+    pub fn new(started_ns: u64) -> Tally {
+        Tally(Mutex::new((Tallied::default(), started_ns)))
+    }
+
+    /// A message is due, or the flow ends.
+    pub fn turn(&self, now_ns: u64) {
+        let (tallied, last_ns) = &mut *self.lock();
+        let pause_ns = now_ns.saturating_sub(std::mem::replace(last_ns, now_ns));
+        tallied.longest_pause_ns = tallied.longest_pause_ns.max(pause_ns);
+    }
+
     /// A message is about to be sent.
     pub fn begin(&self) {
-        let mut both = self.lock();
-        let (tallied, last_ns) = &mut *both;
-        let now_ns = clock::monotonic_ns();
-        tallied.attempts += 1;
-        if let Some(before_ns) = last_ns.replace(now_ns) {
-            tallied.longest_pause_ns = tallied.longest_pause_ns.max(now_ns - before_ns);
-        }
+        self.lock().0.attempts += 1;
     }
 
     pub fn end(&self, fate: Fate) {
@@ -72,7 +77,25 @@ impl Tally {
         Tallied { name, ..tallied }
     }
 
-    fn lock(&self) -> MutexGuard<'_, (Tallied, Option<u64>)> {
+    fn lock(&self) -> MutexGuard<'_, (Tallied, u64)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_before_the_first_message_and_behind_the_last_is_a_pause() {
+        let longest = |turns_ns: &[u64]| {
+            let tally = Tally::new(1000);
+            turns_ns.iter().for_each(|now_ns| tally.turn(*now_ns));
+            tally.finish(String::new()).longest_pause_ns
+        };
+        assert_eq!(longest(&[1100, 1180, 1200]), 100);
+        assert_eq!(longest(&[1900, 1920]), 900);
+        assert_eq!(longest(&[1020, 1040, 1990]), 950);
+        assert_eq!(longest(&[2000]), 1000);
     }
 }
