@@ -94,10 +94,10 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> 
         .map(|_| Tally::new(started_ns))
         .collect();
     std::thread::scope(|scope| {
-        for (flow, tally) in parameters.flows.iter().zip(&tallies) {
+        for (at, (flow, tally)) in parameters.flows.iter().zip(&tallies).enumerate() {
+            let schedule = in_turn(flow.rate_pps, started_ns, at, tallies.len());
             scope.spawn(move || {
                 let attempt = Attempt::new(parameters, flow, context);
-                let schedule = Schedule::new(clock::monotonic_ns(), flow.rate_pps);
                 match flow.kind {
                     Kind::Udp | Kind::Icmp => one_by_one(&attempt, &schedule, tally, until_ns),
                     Kind::Tcp | Kind::Dns => side_by_side(&attempt, &schedule, tally, until_ns),
@@ -112,6 +112,12 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> 
             .map(|(flow, tally)| tally.finish(flow.name.clone()))
             .collect(),
     })
+}
+
+/// Of flow `at` of so many. In step all would send at once, and be silent together until the next.
+fn in_turn(rate: Rate, started_ns: u64, at: usize, flows: usize) -> Schedule {
+    let ahead_ns = 1e9 / rate.per_second() * at as f64 / flows as f64;
+    Schedule::new(started_ns.saturating_sub(ahead_ns as u64), rate)
 }
 
 /// An answer is waited for until the next message is due.
@@ -182,4 +188,17 @@ fn check(parameters: &Parameters) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_of_one_rate_take_turns() {
+        let (started_ns, gap_ns) = (7_000_000_000, 20_000_000);
+        let first = |at| in_turn(Rate::new(50.0).unwrap(), started_ns, at, 4).time_ns(1);
+        let turns: Vec<u64> = (0..4).rev().map(|at| first(at) - started_ns).collect();
+        assert_eq!(turns, [1, 2, 3, 4].map(|quarter| quarter * gap_ns / 4));
+    }
 }
