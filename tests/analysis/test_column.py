@@ -5,10 +5,11 @@ from __future__ import annotations
 from math import sqrt
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from culvert.analysis.column import Column, column
+from culvert.analysis.column import Column, Columns, column
 from culvert.analysis.design import Blocking, Design
 from culvert.statistics.looks import Looks
 from culvert.statistics.ranks import Rank, leads
@@ -233,3 +234,28 @@ def test_a_design_is_read_from_a_study() -> None:
     contents: tuple[dict[str, object], ...] = ({}, {"plan": []}, {"plan": {"blocks": {}}})
     for content in contents:
         assert Design.of(content) == Design()
+
+
+def test_the_baseline_is_no_contestant_where_it_has_no_value_to_compare() -> None:
+    """A link without a VPN needs no start: its scatter, of a factor of 30, is not the VPNs'."""
+    starts = {
+        "none": (2.9, 1.4, 0.1, 0.1, 0.1, 0.4),
+        "wireguard/go": (63.2, 97.5, 58.7, 67.4, 114.5, 57.1),
+        "openvpn/aes-256-gcm": (133.6, 129.5, 115.7, 122.1, 85.5, 135.1),
+        "strongswan/esp-aes256gcm": (276.7, 253.0, 202.3, 189.6, 268.3, 242.7),
+    }
+
+    def ahead(measurement: str, metric: str) -> bool:
+        key = ("clean", measurement, "{}", metric, "{}", "ms")
+        names = ("condition", "measurement", "parameters", "metric", "labels", "unit")
+        rows = [
+            {**dict(zip(names, key, strict=True)), "vpn": vpn, "block": block, "value": value}
+            for vpn, values in starts.items()
+            for block, value in enumerate(values, start=1)
+        ]
+        found = Columns(pl.DataFrame(rows)).of(key)
+        assert (found.between("none", "wireguard/go") is None) == (metric == "total_ms")
+        return found.apart("wireguard/go", "strongswan/esp-aes256gcm")
+
+    assert ahead("initiation", "total_ms")
+    assert not ahead("rtt", "rtt_p50_us")

@@ -132,7 +132,9 @@ def check(data: Data, rows: pl.DataFrame) -> int:
             relative = headline.answers[vpn, question.key].relative
             if relative is not None:
                 a, b = sorted((vpn, "none"))
-                assert relative.distinguishable == table[*column_of(question), a, b]["differ"]
+                row = table.get((*column_of(question), a, b))
+                assert (row is None) == question.column.absolute
+                assert relative.distinguishable == (row is not None and row["differ"])
     return sum(map(len, ahead.values()))
 
 

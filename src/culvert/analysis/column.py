@@ -23,9 +23,10 @@ from culvert.analysis.compare.contrast import (
     paired_contrast,
     unpaired_contrast,
 )
+from culvert.analysis.declared import baseline_competes
 from culvert.analysis.design import Blocking, Design
 from culvert.analysis.line import NO_LINE, Line
-from culvert.analysis.observations import CONTEXT, METRIC
+from culvert.analysis.observations import BASELINE, CONTEXT, METRIC
 from culvert.statistics.moderated import moderated
 from culvert.statistics.ranges import closed, level_of_pair, range_p_values
 from culvert.statistics.ranks import Rank, ranks_of
@@ -134,7 +135,9 @@ class Columns:
         one = self._observed.group_by(keys).agg(pl.col("value").median()).sort("vpn", "block")
         found: dict[Key, dict[str, dict[int, float]]] = {}
         for *key, vpn, block, value in one.select(*keys, "value").iter_rows():
-            found.setdefault(tuple(key), {}).setdefault(vpn, {})[block] = value
+            _, measurement, _, metric, *_ = key
+            if vpn != BASELINE or baseline_competes(metric, measurement):
+                found.setdefault(tuple(key), {}).setdefault(vpn, {})[block] = value
         return found
 
 

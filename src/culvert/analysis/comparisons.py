@@ -60,7 +60,7 @@ def comparisons(observed: pl.DataFrame, columns: Columns) -> pl.DataFrame:
     show any difference), differ (p_column at most 0.05), more (repetitions that would decide; null
     where none would), cliffs_delta with its interval and size, shift (Hodges-Lehmann, a - b in the
     metric's unit) with its interval. Pairs where either has fewer than 2 trials are left out, and
-    those across the line.
+    those that their column does not compare.
     """
     family = [*CONTEXT, *METRIC]
     series = (
@@ -75,10 +75,10 @@ def comparisons(observed: pl.DataFrame, columns: Columns) -> pl.DataFrame:
     for *names, vpn, value in series.iter_rows():
         families.setdefault(tuple(names), {})[vpn] = np.asarray(value)
     for key, values in families.items():
-        pairs = [pair for pair in combinations(values, 2) if not columns.line.crossed(pair)]
+        column = columns.of(key)
+        pairs = [pair for pair in combinations(values, 2) if column.between(*pair)]
         tests = [mann_whitney(values[a], values[b]) for a, b in pairs]
         corrected = holm([test.p_value for test in tests])
-        column = columns.of(key)
         for (a, b), test, p_holm in zip(pairs, tests, corrected, strict=True):
             least = least_mann_whitney(values[a].size, values[b].size) * len(pairs)
             found.append(

@@ -79,6 +79,13 @@ def better_of(metric: str, measurement: str = "") -> Better:
     return spec.better if spec else Better.NEITHER
 
 
+def baseline_competes(metric: str, measurement: str) -> bool:
+    """Whether VPNs are tested together with the baseline; not where only the absolute value means
+    something: its scatter would be taken for theirs."""
+    spec = _declared().get(measurement, {}).get(metric)
+    return spec is None or spec.column is None or not spec.column.absolute
+
+
 def headline_columns() -> Iterator[tuple[str, MetricSpec, HeadlineColumn]]:
     """Measurement, metric and column of the report's headline, in their order.
 
