@@ -132,9 +132,9 @@ def check(data: Data, rows: pl.DataFrame) -> int:
             relative = headline.answers[vpn, question.key].relative
             if relative is not None:
                 a, b = sorted((vpn, "none"))
-                row = table.get((*column_of(question), a, b))
-                assert (row is None) == question.column.absolute
-                assert relative.distinguishable == (row is not None and row["differ"])
+                found = table.get((*column_of(question), a, b))
+                assert (found is None) == question.column.absolute
+                assert relative.distinguishable == (found is not None and found["differ"])
     return sum(map(len, ahead.values()))
 
 
