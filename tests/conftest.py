@@ -65,7 +65,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.xdist_group(group or _place(item).as_posix()))
     files_of_labs = {item.path for item in items if _in_a_lab(item)}
     order = [*Group, None]
-    items.sort(key=lambda item: (order.index(groups[item]), item.path not in files_of_labs))
+    items.sort(
+        key=lambda item: (
+            order.index(groups[item]),
+            item.path not in files_of_labs,
+            # At the end of its group: the first tests of other workers are the longest.
+            item.get_closest_marker("alone") is not None,
+        )
+    )
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

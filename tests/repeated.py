@@ -1,6 +1,7 @@
 """Beside other workers a test is repeated that found a trial invalid for want of processor time.
 
 The last two attempts have the machine alone: other workers end their test and wait with the next.
+Tests that are marked ``alone`` have it at once.
 What fails even then is an error, unless programs outside of the tests are measured to use the
 processors and sender, receiver or wire say that they were late. Then it is skipped; of a hundred
 tests one may be, and the run fails if there are more.
@@ -49,7 +50,8 @@ def pytest_runtest_setup(item: pytest.Item) -> Phase:
         with (locks / "turn").open("wb") as turn:
             fcntl.flock(turn, fcntl.LOCK_EX)
             machine = (locks / "machine").open("wb")
-            fcntl.flock(machine, fcntl.LOCK_EX if _attempt(item) > BESIDE else fcntl.LOCK_SH)
+            alone = _attempt(item) > BESIDE or item.get_closest_marker("alone")
+            fcntl.flock(machine, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
         item.stash[_LOCK] = machine
     return (yield)
 
@@ -130,6 +132,7 @@ class Excuses:
 
 def pytest_configure(config: pytest.Config) -> None:
     """The workers' reports reach the process that started them."""
+    config.addinivalue_line("markers", "alone: asserts figures that other workers would disturb")
     if not hasattr(config, "workerinput"):
         locks = tempfile.TemporaryDirectory(prefix="culvert-tests-")
         config.add_cleanup(locks.cleanup)

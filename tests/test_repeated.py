@@ -38,6 +38,12 @@ def test_it_is_there(number):
     time.sleep(0.05)
     place.unlink()
 
+@pytest.mark.alone
+def test_undisturbed():
+    assert not list(HERE.glob("runs-*"))
+    time.sleep(0.3)
+    assert not list(HERE.glob("runs-*"))
+
 def test_once_late():
     time.sleep(0.1)
     count = HERE / "attempts"
@@ -79,8 +85,8 @@ def test_on_a_busy_one_lateness_is_excused_but_not_too_often_and_no_wrong_link(
     """The test that was late twice had the machine alone then."""
     code, said = run(tmp_path, LATE.format(tests=2) + MISSHAPEN + BESIDE, busy=True)
     assert code == 1
-    assert "1 failed, 31 passed, 2 skipped, 11 rerun" in said
-    assert "2 of 34 tests lacked processor time (more than one of 100: the run fails)" in said
+    assert "1 failed, 32 passed, 2 skipped, 11 rerun" in said
+    assert "2 of 35 tests lacked processor time (more than one of 100: the run fails)" in said
     assert "_ test_misshapen _" in said
 
 

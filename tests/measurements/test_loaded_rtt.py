@@ -98,6 +98,7 @@ def test_impossible_parameters_are_refused(wrong: dict[str, Any]) -> None:
 
 @pytest.mark.lab
 @pytest.mark.vpn
+@pytest.mark.alone
 @pytest.mark.parametrize("word", ["none", "wireguard/go"])
 def test_a_slow_link_has_a_queue(word: str) -> None:
     contestant = vpn(word)

@@ -39,6 +39,7 @@ def test_the_baseline_counts_although_the_generator_is_its_limit() -> None:
 
 
 @pytest.mark.vpn
+@pytest.mark.alone
 def test_the_throughput_of_wireguard_is_found() -> None:
     contestant = vpn("wireguard/go")
     if missing := contestant.missing(HERE):

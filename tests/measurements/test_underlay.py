@@ -67,6 +67,7 @@ def figures(finding: TrialFinding) -> dict[str, float]:
     }
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("one_way", "metric", "low", "high"),
     [
