@@ -98,13 +98,8 @@ fn follow(talkers: &mut [Talker], end_ns: u64, context: &Context) -> Result<(), 
             }
         }
         late = stuck;
-        if next.is_empty() && late.is_empty() {
-            // Rates are over the whole time, and not until the last packet.
-            context.stop.wait_until(end_ns);
-            break;
-        }
         let now_ns = clock::monotonic_ns();
-        if now_ns >= end_ns + GRACE_NS {
+        if (next.is_empty() && late.is_empty()) || now_ns >= end_ns + GRACE_NS {
             break;
         }
         let mut until_ns = next
@@ -117,6 +112,8 @@ fn follow(talkers: &mut [Talker], end_ns: u64, context: &Context) -> Result<(), 
             return Ok(());
         }
     }
+    // Rates are over the whole time, and not until the last packet.
+    context.stop.wait_until(end_ns);
     // What a slow generator never came to is in its schedule all the same.
     while let Some(Reverse((due_ns, key))) = next.pop() {
         if due_ns < end_ns {
