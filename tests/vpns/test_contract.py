@@ -26,10 +26,13 @@ FIRST = [
     str(VpnId(name, driver.variants[0].name))
     for name, driver in registry.installed().drivers.items()
 ]
-WITH_OPTIONS = [
-    f"{name}/{driver.variants[0].name}+{option}"
-    for name, driver in registry.installed().drivers.items()
-    for option in driver.options
+OTHERS = [
+    *(text for text in IDS if text not in FIRST),
+    *(
+        f"{name}/{driver.variants[0].name}+{option}"
+        for name, driver in registry.installed().drivers.items()
+        for option in driver.options
+    ),
 ]
 
 BROKEN: list[tuple[type[pretender.Pretender], Rule]] = [
@@ -100,8 +103,7 @@ def lab_of(link: LinkSpec, topology: Topology = PAIR) -> Callable[[], Lab]:
             pytest.param(text, 1500, marks=[pytest.mark.long] if mesh(text) else [])
             for text in FIRST
         ),
-        *(pytest.param(text, 1500, marks=pytest.mark.long) for text in IDS if text not in FIRST),
-        *(pytest.param(text, 1500, marks=pytest.mark.long) for text in WITH_OPTIONS),
+        *(pytest.param(text, 1500, marks=pytest.mark.long) for text in OTHERS),
         *(pytest.param(text, 1400, marks=pytest.mark.long) for text in FIRST),
     ],
 )

@@ -166,9 +166,7 @@ def _decide(
     """The verdict, the figure it is from, the basis in words, and what to measure."""
     n, fewest = required.clients, looks.fewest()
     here = [one for one in measured if one.clients == n]
-    # As many are measured at most: of more the curve's reach can tell, or nothing.
-    most = min(n, MOST_NODES)
-    ask = f"clients = {most}, in {fewest} blocks or more" if n <= REACH * most else ""
+    ask = f"clients = {min(n, MOST_NODES)}, in {fewest} blocks or more"
     if here:
         return _at(here[0], required, fewest)
     below = [one for one in measured if one.clients < n]
@@ -185,7 +183,8 @@ def _decide(
     largest = measured[-1].clients
     if n > REACH * largest:
         why = f"measured with at most {largest} clients: no estimate beyond {REACH * largest:.0f}"
-        return Verdict.CANNOT_TELL, None, why, ask
+        # As many can be measured at most, and the curve reaches so far beyond.
+        return Verdict.CANNOT_TELL, None, why, ask if n <= REACH * MOST_NODES else ""
     if any(one.offered_bound for one in measured):
         why = "the clients sent at a fixed rate, so what more they could send is not known"
         return Verdict.CANNOT_TELL, None, why, f"{ask}, without a rate"

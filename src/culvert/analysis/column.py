@@ -23,10 +23,10 @@ from culvert.analysis.compare.contrast import (
     paired_contrast,
     unpaired_contrast,
 )
-from culvert.analysis.declared import baseline_competes
+from culvert.analysis.declared import competes
 from culvert.analysis.design import Blocking, Design
 from culvert.analysis.line import NO_LINE, Line
-from culvert.analysis.observations import BASELINE, CONTEXT, METRIC
+from culvert.analysis.observations import CONTEXT, METRIC
 from culvert.statistics.moderated import moderated
 from culvert.statistics.ranges import closed, level_of_pair, range_p_values
 from culvert.statistics.ranks import Rank, ranks_of
@@ -136,7 +136,7 @@ class Columns:
         found: dict[Key, dict[str, dict[int, float]]] = {}
         for *key, vpn, block, value in one.select(*keys, "value").iter_rows():
             _, measurement, _, metric, *_ = key
-            if vpn != BASELINE or baseline_competes(metric, measurement):
+            if competes(vpn, metric, measurement):
                 found.setdefault(tuple(key), {}).setdefault(vpn, {})[block] = value
         return found
 

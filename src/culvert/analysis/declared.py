@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
+from culvert.analysis.observations import bare
 from culvert.metrics import EVERY_TRIAL, Better, HeadlineColumn, MetricSpec, Weight
 from culvert.metrics.every_trial import IMPORTED
 from culvert.results import Label, undeclared
@@ -79,11 +80,12 @@ def better_of(metric: str, measurement: str = "") -> Better:
     return spec.better if spec else Better.NEITHER
 
 
-def baseline_competes(metric: str, measurement: str) -> bool:
-    """Whether VPNs are tested together with the baseline; not where only the absolute value means
-    something: its scatter would be taken for theirs."""
+def competes(vpn: str, metric: str, measurement: str) -> bool:
+    """Whether a VPN is tested together with the others. A link without a VPN is not where only the
+    absolute value means something: its scatter would be taken for theirs."""
     spec = _declared().get(measurement, {}).get(metric)
-    return spec is None or spec.column is None or not spec.column.absolute
+    absolute = spec is not None and spec.column is not None and spec.column.absolute
+    return not (absolute and bare(vpn))
 
 
 def headline_columns() -> Iterator[tuple[str, MetricSpec, HeadlineColumn]]:

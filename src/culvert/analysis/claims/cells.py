@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from culvert.analysis.claims.verdict import Lack
-from culvert.analysis.declared import baseline_competes
+from culvert.analysis.declared import competes
 from culvert.analysis.observations import BASELINE, observations
 from culvert.results import Parameters
 from culvert.study.claims.test import VpnSide, Where
@@ -95,9 +95,7 @@ class Cells:
         return {
             vpn: found[labels]
             for (vpn, *key), found in self._series.items()
-            if key == [*where, metric]
-            and labels in found
-            and (vpn != BASELINE or baseline_competes(metric, measurement))
+            if key == [*where, metric] and labels in found and competes(vpn, metric, measurement)
         }
 
     def cell(self, vpn: str, context: Context, measurement: str) -> Cell:
