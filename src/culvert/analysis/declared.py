@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
-from culvert.analysis.observations import bare
 from culvert.metrics import EVERY_TRIAL, Better, HeadlineColumn, MetricSpec, Weight
 from culvert.metrics.every_trial import IMPORTED
 from culvert.results import Label, undeclared
 from culvert.study.catalogue import MeasurementType, usable_measurements
+from culvert.study.vpn_id import bare
 
 
 @cache

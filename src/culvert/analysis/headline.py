@@ -11,17 +11,12 @@ import polars as pl
 
 from culvert.analysis.column import Columns, Paired
 from culvert.analysis.declared import headline_columns
-from culvert.analysis.observations import (
-    BASELINE,
-    CONTEXT,
-    METRIC,
-    bare,
-    pick,
-)
+from culvert.analysis.observations import CONTEXT, METRIC, pick
 from culvert.analysis.pairs import paired
 from culvert.metrics import Better, Effect, HeadlineColumn
 from culvert.results import Parameters
 from culvert.statistics.ranks import Rank
+from culvert.study.vpn_id import BASELINE, bare
 
 
 @dataclass(frozen=True)

@@ -12,20 +12,6 @@ import polars as pl
 
 from culvert.journal.frames import ROWS_SCHEMA
 
-BASELINE = "none"
-"""The id of the link without a VPN: every block has it, and all VPNs are compared with it."""
-
-
-def bare(vpn: str) -> bool:
-    """Whether it is a link without a VPN: the baseline, or another one of an import."""
-    return vpn == BASELINE or vpn.startswith(f"{BASELINE}/")
-
-
-def family_of(vpn: str) -> str:
-    """The VPN without its variant and options."""
-    return vpn.split("/", 1)[0].split("+", 1)[0]
-
-
 CONTEXT = ("condition", "measurement", "parameters")
 """The key of a cell without its VPN; a cell and its baseline have the same."""
 

@@ -14,11 +14,12 @@ import numpy as np
 import polars as pl
 
 from culvert.analysis.column import Columns
-from culvert.analysis.observations import BASELINE, CONTEXT, METRIC
+from culvert.analysis.observations import CONTEXT, METRIC
 from culvert.analysis.summary import interval_columns, with_intervals
 from culvert.metrics import Effect
 from culvert.statistics.intervals import Interval
 from culvert.statistics.ratio import difference_of_medians, ratio_of_medians
+from culvert.study.vpn_id import BASELINE
 
 _COLUMNS = (
     *("vpn", "reference", *CONTEXT, *METRIC),

@@ -11,9 +11,10 @@ import math
 import numpy as np
 import polars as pl
 
-from culvert.analysis.observations import BASELINE, CELL, CONTEXT, repeats
+from culvert.analysis.observations import CELL, CONTEXT, repeats
 from culvert.statistics.mann_whitney import mann_whitney
 from culvert.statistics.values import Array, spread
+from culvert.study.vpn_id import BASELINE
 
 LEVEL = 0.95
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import polars as pl
 from pydantic import ValidationError
 
-from culvert.analysis.observations import BASELINE
 from culvert.errors import UsageError
 from culvert.journal.journal import Journal
 from culvert.report.run_info import RunInfo
 from culvert.results import Parameters
 from culvert.study.catalogue import Catalogue, recalled_catalogue
 from culvert.study.table import near
+from culvert.study.vpn_id import BASELINE
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from culvert.analysis.observations import family_of
 from culvert.features.criteria import PARTS, Criterion
 from culvert.features.known import UNKNOWN, Answer, Cell, Known, Standing
 from culvert.features.record import Record
+from culvert.study.vpn_id import family_of
 
 
 @dataclass(frozen=True)

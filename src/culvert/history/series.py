@@ -13,11 +13,12 @@ import polars as pl
 
 from culvert.analysis.compare.verdict import Change
 from culvert.analysis.declared import better_of
-from culvert.analysis.observations import BASELINE, CONTEXT
+from culvert.analysis.observations import CONTEXT
 from culvert.history.order import Order
 from culvert.metrics import Better
 from culvert.statistics.change_points import SHORTEST, change_points
 from culvert.statistics.values import Array
+from culvert.study.vpn_id import BASELINE
 
 ALPHA = 0.05
 """The probability that any series of a machine's study has a change if none changed."""

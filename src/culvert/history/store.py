@@ -19,7 +19,7 @@ from pathlib import Path
 
 import polars as pl
 
-from culvert.analysis.observations import BASELINE, CELL, observations
+from culvert.analysis.observations import CELL, observations
 from culvert.compare.side import with_defaults
 from culvert.errors import CulvertError, UsageError
 from culvert.files.folder import OpenFolder, run_folder
@@ -30,6 +30,7 @@ from culvert.journal.journal import Journal
 from culvert.report.run_info import RunInfo
 from culvert.spread import spread
 from culvert.statistics.intervals import median_intervals
+from culvert.study.vpn_id import BASELINE
 
 NAME = ".culvert-history"
 FORM = 1

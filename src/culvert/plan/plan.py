@@ -22,7 +22,7 @@ from culvert.results import Parameters
 from culvert.statistics.looks import Looks
 from culvert.study.blocks import MOST_BLOCKS, BlocksTable, StopRule
 from culvert.study.study import Study
-from culvert.study.table import BASELINE
+from culvert.study.vpn_id import BASELINE
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from itertools import count, takewhile
 from culvert.plan.plan import Done, Plan, Trial
 from culvert.plan.stopping import Decision, OpenClaims, StopReason, decide
 from culvert.study.blocks import StopRule
-from culvert.study.table import BASELINE
+from culvert.study.vpn_id import BASELINE
 
 Place = tuple[int, str]
 """Block and key of a trial in the journal."""

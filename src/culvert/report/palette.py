@@ -9,7 +9,7 @@ from __future__ import annotations
 import colorsys
 from collections.abc import Sequence
 
-from culvert.analysis.observations import family_of
+from culvert.study.vpn_id import family_of
 
 BASELINE = "#8b929c"
 

@@ -6,7 +6,6 @@ import polars as pl
 
 from culvert.analysis.initiation import initiation_table
 from culvert.analysis.latency import percentile_table
-from culvert.analysis.observations import BASELINE
 from culvert.analysis.pairs import paired
 from culvert.analysis.status import reasons
 from culvert.files.formulas import without_formulas
@@ -14,6 +13,7 @@ from culvert.metrics import Effect
 from culvert.report.claims import claims_table, published_table
 from culvert.report.model import Data
 from culvert.report.visible import HIDDEN, SHOWN
+from culvert.study.vpn_id import BASELINE
 
 
 def tables(data: Data) -> dict[str, pl.DataFrame]:

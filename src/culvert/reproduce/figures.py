@@ -13,12 +13,13 @@ from collections.abc import Iterable
 import polars as pl
 
 from culvert.analysis.headline import Question, medians
-from culvert.analysis.observations import BASELINE, CONTEXT, METRIC, observations
+from culvert.analysis.observations import CONTEXT, METRIC, observations
 from culvert.analysis.summary import summarise
 from culvert.compare.outcome import CompareOutcome, compare
 from culvert.compare.side import Side
 from culvert.errors import UsageError
 from culvert.metrics import Effect
+from culvert.study.vpn_id import BASELINE
 
 
 def compared_figures(

@@ -10,7 +10,7 @@ from culvert.labs.guest import guest
 from culvert.plan.plan import Cell, Plan
 from culvert.study.claims.test import VpnSide
 from culvert.study.study import Study
-from culvert.study.table import BASELINE
+from culvert.study.vpn_id import BASELINE
 from culvert.vpns import registry
 
 

@@ -18,7 +18,7 @@ from culvert.labs.hosts.remote.features import TRIED
 from culvert.labs.together import at_once
 from culvert.measurements.underlay.real import RealLink
 from culvert.run.trials.paths import open_session
-from culvert.study.table import BASELINE
+from culvert.study.vpn_id import BASELINE
 from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
 from culvert.vpns.variant import in_words

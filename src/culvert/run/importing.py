@@ -12,7 +12,6 @@ from pathlib import Path
 import polars as pl
 
 from culvert import __version__
-from culvert.analysis.observations import BASELINE
 from culvert.errors import UsageError, some
 from culvert.files.folder import run_folder
 from culvert.journal.journal import Journal
@@ -30,6 +29,7 @@ from culvert.report.tables import harmless
 from culvert.results import canonical_json
 from culvert.study.shipped import find_study
 from culvert.study.study import Study
+from culvert.study.vpn_id import BASELINE
 from culvert.units import plural
 from culvert.vpns.registry import installed_catalogue
 

@@ -11,7 +11,6 @@ import polars as pl
 
 from culvert.analysis.declared import compared_metrics
 from culvert.analysis.headline import Headline
-from culvert.analysis.observations import family_of
 from culvert.errors import CulvertError
 from culvert.files.folder import run_folder
 from culvert.history.machine import machine_of
@@ -23,6 +22,7 @@ from culvert.report.labels import slug
 from culvert.report.model import read
 from culvert.report.sentences import question_scale, verdict
 from culvert.report.views.headline import HeadlineView, headline_views
+from culvert.study.vpn_id import family_of
 
 
 @dataclass(frozen=True)

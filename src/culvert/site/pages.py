@@ -10,7 +10,6 @@ from importlib.metadata import version
 from itertools import groupby
 from typing import Any
 
-from culvert.analysis.observations import family_of
 from culvert.features.framework import framework
 from culvert.features.known import known
 from culvert.history.document import of_series
@@ -22,6 +21,7 @@ from culvert.report.labels import slug
 from culvert.site.badge import badge
 from culvert.site.entry import Entry, Figure, Line
 from culvert.site.trends import trends
+from culvert.study.vpn_id import family_of
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from culvert.study.lines import Path
 from culvert.study.model import StudyFile
 from culvert.study.parameters import combinations, takes_congestion
 from culvert.study.problems import Problem
-from culvert.study.table import BASELINE
+from culvert.study.vpn_id import BASELINE
 
 MOST_CELLS = 10_000
 """A block measures each cell once: three hours at one second per trial."""

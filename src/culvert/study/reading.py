@@ -21,7 +21,8 @@ from culvert.study.model import StudyFile
 from culvert.study.parameters import Requested, requested
 from culvert.study.problems import Problem
 from culvert.study.scaling import moved, scaled
-from culvert.study.table import BASELINE, near
+from culvert.study.table import near
+from culvert.study.vpn_id import BASELINE
 from culvert.topology.shapes import serving
 
 

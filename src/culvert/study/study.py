@@ -29,8 +29,9 @@ from culvert.study.parameters import Requested
 from culvert.study.problems import problems_of, study_error
 from culvert.study.reading import Reading
 from culvert.study.shipped import find_study
-from culvert.study.table import BASELINE, near
+from culvert.study.table import near
 from culvert.study.toml import MOST_BYTES, read_toml, with_new_names
+from culvert.study.vpn_id import BASELINE
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 

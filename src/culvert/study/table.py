@@ -57,8 +57,6 @@ class Table(BaseModel):
         return value
 
 
-BASELINE = "none"
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 

@@ -10,11 +10,12 @@ import polars as pl
 
 from culvert.analysis.claims.verdict import Lack
 from culvert.analysis.declared import competes
-from culvert.analysis.observations import BASELINE, observations
+from culvert.analysis.observations import observations
 from culvert.results import Parameters
 from culvert.study.claims.test import VpnSide, Where
 from culvert.study.conditions.processors import PROCESSOR_KEYS
 from culvert.study.study import Study
+from culvert.study.vpn_id import BASELINE
 
 Series = Mapping[int, float]
 """Values by block, in the blocks' order."""

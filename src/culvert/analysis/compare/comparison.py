@@ -19,10 +19,11 @@ from culvert.analysis.compare.verdict import (
     judge,
 )
 from culvert.analysis.declared import better_of
-from culvert.analysis.observations import BASELINE, CELL, METRIC
+from culvert.analysis.observations import CELL, METRIC
 from culvert.metrics import Better
 from culvert.statistics.holm import holm
 from culvert.statistics.values import ratio_of
+from culvert.study.vpn_id import BASELINE
 
 MOST_ALPHA, MOST_TOLERANCE = 0.2, 0.5
 """The largest that a user may choose."""

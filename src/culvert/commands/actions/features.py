@@ -7,7 +7,6 @@ from functools import partial
 
 from rich.console import Group, RenderableType
 
-from culvert.analysis.observations import BASELINE, family_of
 from culvert.console import err
 from culvert.errors import NotPossible, UsageError
 from culvert.features.framework import Driven, Row, framework
@@ -18,6 +17,7 @@ from culvert.features.verify.bench import FeatureTest
 from culvert.features.verify.run import TESTS, verified
 from culvert.labs.this_machine import ThisMachine
 from culvert.study.table import near
+from culvert.study.vpn_id import BASELINE, family_of
 from culvert.vpns import listing, registry
 
 

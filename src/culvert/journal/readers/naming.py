@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from culvert.errors import UsageError
-from culvert.study.table import BASELINE
+from culvert.study.vpn_id import BASELINE
 
 MOST_CHARACTERS = 64
 _ORDER = re.compile(r"^\d+[-_. ]+(?=.)")

@@ -19,7 +19,6 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from culvert.analysis.observations import BASELINE
 from culvert.labs.registry import DEFAULT
 from culvert.report.charts import Section
 from culvert.report.charts.common import PAGE
@@ -44,6 +43,7 @@ from culvert.report.views.trials import trial_list
 from culvert.report.views.trust import limits, trust
 from culvert.report.views.underlay import underlay_views, vpn_views
 from culvert.report.visible import visible_output
+from culvert.study.vpn_id import BASELINE
 
 
 @dataclass(frozen=True)

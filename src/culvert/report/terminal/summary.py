@@ -11,7 +11,6 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from culvert.analysis.observations import BASELINE
 from culvert.analysis.status import reasons
 from culvert.report.model import Data
 from culvert.report.terminal.claims import claims_text
@@ -24,6 +23,7 @@ from culvert.report.views.nat_matrix import nat_matrices
 from culvert.report.views.paper import paper_tests
 from culvert.report.views.surroundings import surroundings_table
 from culvert.report.views.trust import Trust, limits, trust
+from culvert.study.vpn_id import BASELINE
 
 _GAP = 2
 """Characters between two columns of a table: a cell's padding and the box's divider."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from culvert.analysis.headline import Answer, Estimate, Headline, Question, Winner
-from culvert.analysis.observations import BASELINE
 from culvert.analysis.status import StatusCounts
 from culvert.metrics import Effect
 from culvert.report.labels import short_version
@@ -27,6 +26,7 @@ from culvert.report.sentences import (
     verdict,
 )
 from culvert.statistics.ranks import leads
+from culvert.study.vpn_id import BASELINE
 from culvert.units import plural
 
 QUIET = "#888888"

@@ -9,10 +9,10 @@ from enum import StrEnum
 
 import polars as pl
 
-from culvert.analysis.observations import BASELINE, bare
 from culvert.report.model import Data
 from culvert.report.views.matrix import Cell, Matrices, Matrix, counted, no_result, time_text
 from culvert.results.parameters import Parameters
+from culvert.study.vpn_id import BASELINE, bare
 from culvert.units import plural
 
 MEASUREMENT = "leak"

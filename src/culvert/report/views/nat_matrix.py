@@ -10,10 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from culvert.analysis.observations import bare
 from culvert.report.model import Data
 from culvert.report.numbers import scale_for
 from culvert.report.views.matrix import Cell, Matrices, Matrix, counted, no_result, time_text
+from culvert.study.vpn_id import bare
 from culvert.topology.nat import Access, Nat, access_of
 
 MEASUREMENT = "reachability"

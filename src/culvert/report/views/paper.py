@@ -8,11 +8,11 @@ from typing import Any
 
 import polars as pl
 
-from culvert.analysis.observations import BASELINE, bare
 from culvert.journal.papers.kjorveziroski2024.published import PAPER, PROTOCOLS
 from culvert.journal.papers.kjorveziroski2024.runs import BASE_1230, PAPER_CONDITIONS, paper_name
 from culvert.report.model import Data, FigureTable
 from culvert.report.views.comparisons import p_text
+from culvert.study.vpn_id import BASELINE, bare
 
 API = "k8s_api"
 _DISTINGUISHED = 0.05

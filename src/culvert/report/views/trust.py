@@ -9,7 +9,7 @@ from itertools import combinations
 import polars as pl
 
 from culvert.analysis.design import Blocking
-from culvert.analysis.observations import BASELINE, pick
+from culvert.analysis.observations import pick
 from culvert.journal.marks import PART, SEARCHED, checks_of
 from culvert.labs.registry import on_this_machine, recorded_kind
 from culvert.plan.stopping import StopReason
@@ -21,6 +21,7 @@ from culvert.report.views.delivered import decided_per_super_packet
 from culvert.report.views.leaks import leaking_trials
 from culvert.report.views.surroundings import disturbance
 from culvert.report.views.underlay import slowed_down
+from culvert.study.vpn_id import BASELINE
 from culvert.units import plural
 
 MANY = 0.1

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from culvert.analysis.observations import BASELINE
 from culvert.labs.passage import PASSAGES
 from culvert.report.leaves import evidence, find, leaf
 from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import grouped
+from culvert.study.vpn_id import BASELINE
 
 _DEVICE = {
     "device": "device",

@@ -25,7 +25,7 @@ from culvert.results import Parameters
 from culvert.study.catalogue import Catalogue
 from culvert.study.conditions.processors import cores
 from culvert.study.study import Study
-from culvert.study.table import BASELINE
+from culvert.study.vpn_id import BASELINE
 from culvert.topology.link.spec import LinkSpec
 
 LinkOf = Callable[[str], LinkSpec]

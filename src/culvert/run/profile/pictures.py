@@ -18,7 +18,7 @@ from culvert.plan.plan import Cell, Trial
 from culvert.report.labels import Labels
 from culvert.report.views.profiles import FOLDER
 from culvert.run.profile.perf import DEADLINE_S, KERNEL, Perf, Stacks, in_time
-from culvert.study.table import BASELINE
+from culvert.study.vpn_id import BASELINE
 from culvert.tools import require
 
 PROBE = "culvert-probe"

@@ -12,7 +12,8 @@ from pydantic import ValidationError
 from culvert.results import canonical_json
 from culvert.study.catalogue import Catalogue
 from culvert.study.parameters import Requested
-from culvert.study.table import BASELINE, near
+from culvert.study.table import near
+from culvert.study.vpn_id import BASELINE
 from culvert.units import QuantityError, convert
 
 
