@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from bench.awake import awake
 from bench.bounds import RatioNearOne
@@ -62,7 +62,7 @@ class ApiAgreement(RatioNearOne):
                 ROUNDS,
             )
 
-    def _median_ms(self, session: Session, instrument: ApiInstrument) -> float:
+    def _median_ms(self, session: Session[Any], instrument: ApiInstrument) -> float:
         """Of values that are rounded to steps it is interpolated within its step."""
         given = {
             "requests": self.requests,
@@ -86,13 +86,13 @@ class ApiAgreementAtThePapersRate(ApiAgreement):
     requests: ClassVar[int] = 100
 
 
-def _probe(session: Session) -> float:
+def _probe(session: Session[Any]) -> float:
     parameters = TcpParameters.model_validate({"duration": f"{SECONDS}s", "warmup": "1s"})
     outcome = Tcp().run(session, parameters)
     return next(metric.value for metric in outcome.metrics if metric.name == "goodput_bps")
 
 
-def _iperf3(session: Session) -> float:
+def _iperf3(session: Session[Any]) -> float:
     to = str(session.inner(session.target))
     server = session.target.spawn(
         ["iperf3", "--server", "--one-off", "--forceflush"], name="iperf3"

@@ -35,7 +35,9 @@ def page() -> str:
     parts += [_of_class(name, classes[name]) for name in ordered]
     parts += ["## Functions", "\n".join(_function(name, each) for name, each in functions.items())]
     parts += ["## Constants", "\n".join(f"- `{name}`" for name in constants)]
-    return "\n\n".join(part.strip() for part in parts) + "\n"
+    text = "\n\n".join(part.strip() for part in parts) + "\n"
+    # A driver's lab has nodes of this type, unless it says otherwise.
+    return re.sub(r"\b(Lab|Ends)\[AnyNode\]", r"\1", text).replace("AnyNode", "Node")
 
 
 def _of_class(name: str, cls: type) -> str:

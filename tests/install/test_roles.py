@@ -18,6 +18,7 @@ from culvert.install import roles as module
 from culvert.install.roles import ANSIBLE, InstallResult, failed_tasks, install, roles_path
 from culvert.labs.host import Host
 from culvert.vpns import registry
+from culvert.vpns.base import Vpn
 from culvert.vpns.none import NoVpn
 from culvert.vpns.registry import Registry
 from culvert.vpns.variant import Missing, Variant
@@ -73,7 +74,16 @@ class Incomplete(Works):
         return [Missing("a kernel module", "modprobe it")]
 
 
-DRIVERS = (NoVpn, Works, Fails, Mends, Forgoes, AsksApt, RoleMissing, Incomplete)
+DRIVERS: tuple[type[Vpn], ...] = (
+    NoVpn,
+    Works,
+    Fails,
+    Mends,
+    Forgoes,
+    AsksApt,
+    RoleMissing,
+    Incomplete,
+)
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from culvert.errors import LabError, NotPossible
+from culvert.labs.endpoint import LinkState
 from culvert.labs.netns.node import NetnsNode
-from culvert.labs.node import LinkState, Node
+from culvert.labs.node import Node
 from tests.conftest import LabFactory
 
 pytestmark = pytest.mark.lab

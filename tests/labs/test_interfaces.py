@@ -8,8 +8,8 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 import pytest
 
 from culvert.errors import DeadlineExceeded, LabError
+from culvert.labs.endpoint import LinkState
 from culvert.labs.namespace import interfaces
-from culvert.labs.node import LinkState
 from tests.conftest import LabFactory
 
 pytestmark = pytest.mark.lab

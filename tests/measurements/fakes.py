@@ -9,7 +9,8 @@ from ipaddress import IPv4Interface
 from typing import Any, cast
 
 from culvert.labs.base import Lab
-from culvert.labs.node import LinkState, Node
+from culvert.labs.endpoint import LinkState
+from culvert.labs.node import Node
 from culvert.probe.client import Probe
 from culvert.topology.graph import Path, Role
 from culvert.topology.plan import Attachment

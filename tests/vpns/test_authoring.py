@@ -28,6 +28,7 @@ NAMES = [
         "DataCipher",
         "DataPath",
         "Dropping",
+        "Endpoint",
         "Ends",
     ),
     *("Enforcing", "FullTunnel", "Host", "Lab", "LabError", "LimitingMembers", "LinkState"),

@@ -11,8 +11,9 @@ import pytest
 
 from culvert import tools
 from culvert.errors import NotPossible, VpnError
+from culvert.labs.endpoint import LinkState
 from culvert.labs.host import Completed
-from culvert.labs.node import LinkState, Node
+from culvert.labs.node import Node
 from culvert.machine import features
 from culvert.vpns.base import Vpn
 from culvert.vpns.contract.observe import node_state

@@ -10,11 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Generic, NamedTuple, Self
 
 from culvert.errors import CulvertError
+from culvert.labs.endpoint import Endpoint
 from culvert.labs.host import Host
-from culvert.labs.node import Node
+from culvert.labs.node import AnyNode
 from culvert.labs.process import Process
 from culvert.labs.witness import Witness
 from culvert.topology.graph import Path, Role
@@ -41,14 +42,14 @@ class Footprint:
         return not (self.devices or numbered or self.firewall_tables)
 
 
-class Ends(NamedTuple):
+class Ends(NamedTuple, Generic[AnyNode]):
     """The two nodes of a path."""
 
-    source: Node
-    target: Node
+    source: AnyNode
+    target: AnyNode
 
 
-class Lab(ABC):
+class Lab(ABC, Generic[AnyNode]):
     """A context manager; leaving it removes the lab. All objects are marked with ``run_id``."""
 
     real_links: ClassVar[bool] = False
@@ -67,7 +68,7 @@ class Lab(ABC):
 
     @property
     @abstractmethod
-    def nodes(self) -> Mapping[str, Node]:
+    def nodes(self) -> Mapping[str, AnyNode]:
         """Nodes by name, in the order of the topology; usable while the lab is open."""
 
     @property
@@ -92,26 +93,26 @@ class Lab(ABC):
         """The first measured path."""
         return self.spec.topology.paths[0]
 
-    def ends(self, path: Path) -> Ends:
+    def ends(self, path: Path) -> Ends[AnyNode]:
         """Source and target of a path."""
         return Ends(self.nodes[path.source], self.nodes[path.target])
 
     @property
-    def a(self) -> Node:
+    def a(self) -> AnyNode:
         """The first path's source."""
         return self.nodes[self.path.source]
 
     @property
-    def b(self) -> Node:
+    def b(self) -> AnyNode:
         """The first path's target."""
         return self.nodes[self.path.target]
 
-    def of_role(self, *roles: Role) -> tuple[Node, ...]:
+    def of_role(self, *roles: Role) -> tuple[AnyNode, ...]:
         """Nodes of these roles, in the order of the topology."""
         return tuple(self.nodes[node.name] for node in self.spec.topology.of_role(*roles))
 
     @property
-    def members(self) -> tuple[Node, ...]:
+    def members(self) -> tuple[AnyNode, ...]:
         """Nodes with a tunnel endpoint, in the order of the topology."""
         return tuple(self.nodes[node.name] for node in self.spec.topology.members)
 
@@ -120,7 +121,7 @@ class Lab(ABC):
         requests."""
         return ()
 
-    def witness(self, node: Node) -> Witness | None:
+    def witness(self, node: Endpoint) -> Witness | None:
         """The witness of a node's link; None if the link has no witness."""
         del node
         return None

@@ -1,68 +1,36 @@
-"""A node of a lab: a host with its own processes, interfaces, addresses and routes.
+"""A node of a lab on which VPNs are started: a host with its own processes, files, interfaces,
+addresses and routes.
 
-Spawn, run, read, write, dial and find are the primitives of every node: a namespace, an SSH host or
-a pod. Interfaces, addresses and routes use them with iproute2's ``ip``; a node with a faster
-method, such as netlink, overrides these.
+Spawn, run, read, write, dial and find are its primitives, whether it is a namespace or an SSH host.
+Interfaces, addresses and routes use them with iproute2's ``ip``; a node with a faster method, such
+as netlink, overrides these.
 """
 
 from __future__ import annotations
 
 import socket
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network, ip_interface
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import TypeVar
+
 from culvert.labs import iproute
 from culvert.labs.capability import TUNNEL, Capability
-from culvert.labs.host import Host
+from culvert.labs.endpoint import Endpoint, LinkState
 from culvert.labs.process import Process
-from culvert.topology.graph import Role
 from culvert.topology.ip import Interface
-from culvert.topology.plan import Attachment
 from culvert.topology.spec import Steering
 
 
-@dataclass(frozen=True)
-class LinkState:
-    """An interface as reported by the kernel. ``kind`` is IFLA_INFO_KIND: tun, wireguard ..."""
+class Node(Endpoint):
+    """An endpoint with files and sockets, whose interfaces and routes can be changed."""
 
-    name: str
-    kind: str
-    mtu: int
-    up: bool
-    addresses: tuple[Interface, ...]
-    """Those of IPv4, then those of IPv6 but for its link-local ones."""
-
-
-class Node(Host):
-    """A host in a lab, with processes and interfaces."""
-
-    role: Role
     directory: Path
     """The node's own directory, mode 0700: configuration, secrets, logs. Removed with the lab."""
-    underlay: Attachment
-    cpus: tuple[int, ...] | None
-
-    @property
-    def label(self) -> str:
-        """As errors name it."""
-        return f"node {self.name}"
-
-    @abstractmethod
-    def spawn(
-        self,
-        argv: Sequence[str],
-        *,
-        name: str,
-        env: Mapping[str, str] | None = None,
-        pipes: bool = False,
-    ) -> Process:
-        """Start a program on the node; raises NotPossible if the program is missing."""
 
     def daemon(
         self,
@@ -97,33 +65,6 @@ class Node(Host):
     @abstractmethod
     def dial(self, path: str) -> socket.socket:
         """Connect to a unix socket (stream) on the node; raises OSError if no process listens."""
-
-    @abstractmethod
-    def facts(self) -> Mapping[str, Any]:
-        """Properties of the node's end of the underlay, read from the kernel, in JSON's types."""
-
-    def device_facts(self, device: str) -> Mapping[str, Any]:
-        """The same for any interface; empty if it does not exist or the lab cannot read them."""
-        del device
-        return {}
-
-    def monotonic_ns(self) -> int:
-        """The node's CLOCK_MONOTONIC."""
-        return time.monotonic_ns()
-
-    def realtime_ns(self) -> int:
-        """The node's CLOCK_REALTIME."""
-        return time.time_ns()
-
-    def clock(self) -> Mapping[str, int]:
-        """How far its CLOCK_REALTIME is ahead of this machine's: ``ahead_ns`` and
-        ``uncertainty_ns``; empty if it is the same clock."""
-        return {}
-
-    def surroundings(self) -> Mapping[str, Any]:
-        """Load, temperatures, and the share of CPU time stolen since the call before, of a node
-        that is another machine; empty if it is this one."""
-        return {}
 
     # -- interfaces, by iproute2 -------------------------------------------------------------------
 
@@ -198,6 +139,10 @@ class Node(Host):
 
     def _ip(self) -> list[str]:
         return [self.require("ip", "install iproute2 on the host")]
+
+
+AnyNode = TypeVar("AnyNode", bound=Endpoint, default=Node)
+"""The nodes of a lab; those of most labs have all that a ``Node`` has."""
 
 
 class Enterable(ABC):

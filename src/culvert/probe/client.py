@@ -17,7 +17,7 @@ from culvert.probe.results.base import OTHER_VERSION
 from culvert.waiting import wait_until
 
 if TYPE_CHECKING:
-    from culvert.labs.node import Node
+    from culvert.labs.endpoint import Endpoint
 
 _ANSWER_S = 20.0
 """Of a machine with ten busy processes a core; an agent that has ended is noticed at once."""
@@ -86,7 +86,7 @@ class Task:
 class Probe:
     """The measuring program on a node; a context manager."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Endpoint) -> None:
         self.node_name = node.name
         program = node.require("culvert-probe", "run 'make setup'")
         self.process = process = node.spawn([program, "agent"], name="probe", pipes=True)

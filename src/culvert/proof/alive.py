@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 from operator import itemgetter
+from typing import Any
 
 from culvert.labs.process import REMEDY_IF_STOPPED, Process, how_ended, remedy_for
 from culvert.proof.canary import echo_marked
@@ -76,7 +77,7 @@ def _failure(process: Process, node: str) -> ProcessFailure | None:
     return ProcessFailure(check, passed=False, detail=detail, remedy=remedy)
 
 
-def still_carries(session: Session) -> Check:
+def still_carries(session: Session[Any]) -> Check:
     """A few marked echoes cross the tunnel after the measurement."""
     sent = received = 0
     for number in range(ROUNDS):
@@ -94,7 +95,7 @@ def still_carries(session: Session) -> Check:
     )
 
 
-def ends_in_silence(session: Session, outcome: Outcome) -> list[Check]:
+def ends_in_silence(session: Session[Any], outcome: Outcome) -> list[Check]:
     """Checks of each series of received packets or bytes.
 
     None on a link that is requested to lose packets or to be dark: silence is part of its result.

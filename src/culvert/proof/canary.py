@@ -8,6 +8,7 @@ packets and the tunnel's received packets, and a second capture covers all that 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from culvert.probe.results import RttResult
 from culvert.proof.capture import (
@@ -40,7 +41,7 @@ LONGEST_S = 4.0
 FEWEST_PACKETS = 4
 
 
-def send_canary(session: Session) -> list[Check]:
+def send_canary(session: Session[Any]) -> list[Check]:
     """Echo marked packets from a to b and back; search for them on the underlay.
 
     For the baseline the canary must be found (the capture can see), for a VPN it must not.
@@ -73,7 +74,7 @@ def send_canary(session: Session) -> list[Check]:
     return checks
 
 
-def _echoed(session: Session) -> tuple[int, int]:
+def _echoed(session: Session[Any]) -> tuple[int, int]:
     """Packets sent and received. If none comes back over an impaired link, where the wait is short,
     others are sent and waited for longer: the machine may have been busy."""
     answered = echo_marked(session)
@@ -84,7 +85,7 @@ def _echoed(session: Session) -> tuple[int, int]:
 
 
 def echo_marked(
-    session: Session, *, at_most: int = CANARY_PACKETS, patient: bool = False
+    session: Session[Any], *, at_most: int = CANARY_PACKETS, patient: bool = False
 ) -> RttResult:
     """Send marked packets through the tunnel from a to b, which reflects them.
 

@@ -8,6 +8,7 @@ devices, addresses, routes and queues that it uses.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
 
 from culvert.labs.process import Process
 from culvert.probe.results import Accounted
@@ -70,7 +71,7 @@ class Stops:
             yield INSTRUMENTS_LEFT_ALONE, "", process
 
 
-def left_alone(session: Session, outcome: Outcome) -> list[Check]:
+def left_alone(session: Session[Any], outcome: Outcome) -> list[Check]:
     """A check of each watched load."""
     judged = set(Meddling) - {Meddling.THROTTLED_TOGETHER}
     if session.lab.real_links:  # the firewall of a host is not the lab's alone

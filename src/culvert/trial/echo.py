@@ -20,7 +20,7 @@ class Echo:
 
     def __init__(
         self,
-        session: Session,
+        session: Session[Any],
         idle_s: float,
         to: str = "",
         *,

@@ -165,7 +165,7 @@ class Outside:
 
     def __init__(
         self,
-        lab: Lab,
+        lab: Lab[Any],
         flow: OuterFlow | None,
         probes: Mapping[str, Probe],
         canary: bytes,
@@ -299,4 +299,5 @@ class Outside:
         return {**self._everything(), "decrypted_inward": False}
 
     def _node(self, name: str) -> Node:
-        return self._lab.nodes[name]
+        node: Node = self._lab.nodes[name]
+        return node

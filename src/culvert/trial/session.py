@@ -7,10 +7,10 @@ from collections.abc import Callable, Hashable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic
 
 from culvert.labs.base import Lab
-from culvert.labs.node import Node
+from culvert.labs.node import AnyNode
 from culvert.labs.witness import View
 from culvert.probe.client import Probe
 from culvert.probe.results import Accounted
@@ -45,7 +45,7 @@ class MaxSizes:
 
 
 @dataclass
-class Session:
+class Session(Generic[AnyNode]):
     """A path between two nodes, a probe on each, and the marks of the probe's packets.
 
     ``a`` is the probe at the path's source, ``b`` at its target.
@@ -54,8 +54,8 @@ class Session:
     must not be readable on the underlay.
     """
 
-    lab: Lab
-    vpn: Vpn
+    lab: Lab[AnyNode]
+    vpn: Vpn[AnyNode]
     path: Path
     a: Probe
     b: Probe
@@ -80,12 +80,12 @@ class Session:
         return self.lab.spec.path_link(self.path)
 
     @property
-    def source(self) -> Node:
+    def source(self) -> AnyNode:
         """The initiator; data in one direction flows from it."""
         return self.lab.nodes[self.path.source]
 
     @property
-    def target(self) -> Node:
+    def target(self) -> AnyNode:
         """The other end of the path."""
         return self.lab.nodes[self.path.target]
 
@@ -99,11 +99,11 @@ class Session:
         """All of them."""
         return (self.a, self.b, *self.others.values())
 
-    def inner(self, node: Node) -> str:
+    def inner(self, node: AnyNode) -> str:
         """The node's address inside the tunnel; without a VPN, on the underlay."""
         return str(self.vpn.traffic_address(node))
 
-    def inner_mtu(self, node: Node) -> int | None:
+    def inner_mtu(self, node: AnyNode) -> int | None:
         """Length in bytes of the longest packet that the node's interface of the VPN accepts; None
         if the interface is gone. A packet of IPv6 counts as one of IPv4 with the same payload."""
         interface = node.link(self.vpn.interface(node))
@@ -136,7 +136,7 @@ class Session:
         return self.lab.capture_scope(self.path)
 
     @property
-    def relays(self) -> tuple[Node, ...]:
+    def relays(self) -> tuple[AnyNode, ...]:
         """The nodes that could relay the path's packets: relays, a gateway that is not its end, and
         the one that the path uses."""
         via = self.route.via if self.route is not None else None

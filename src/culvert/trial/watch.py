@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from culvert.labs.witness import Handed, View
 from culvert.probe.client import Probe, Task
@@ -60,7 +60,7 @@ class Watched:
 class Watcher:
     """Starts and ends captures at both ends of a path, and accounting on all nodes with a probe."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session[Any]) -> None:
         self._vpn = session.vpn
         self._lab = session.lab
         self._ends = session.ends

@@ -40,7 +40,7 @@ What it works with::
 
     Lab, Node, Role            the lab; a node of it; what the node is there for
     Path, Ends                 from one member to another; its two nodes
-    Host, Completed            a machine; a command that ended on it
+    Host, Endpoint, Completed  a machine; the end of a path; a command that ended on it
     Process, LinkState         a program on a node; an interface
 
 What it raises::
@@ -62,8 +62,9 @@ import warnings
 from culvert.errors import LabError, NotPossible, VpnError
 from culvert.labs.base import Ends, Lab
 from culvert.labs.capability import TUNNEL, Capability
+from culvert.labs.endpoint import Endpoint, LinkState
 from culvert.labs.host import Completed, Host
-from culvert.labs.node import LinkState, Node
+from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.topology.graph import Path, Role
 from culvert.vpns.abilities import (
@@ -131,6 +132,7 @@ __all__ = [
     "DataCipher",
     "DataPath",
     "Dropping",
+    "Endpoint",
     "Ends",
     "Enforcing",
     "FullTunnel",

@@ -24,13 +24,14 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import IPv4Interface, IPv6Interface
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from culvert.errors import NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.capability import TUNNEL, Capability
+from culvert.labs.endpoint import Endpoint
 from culvert.labs.host import Host
-from culvert.labs.node import Node
+from culvert.labs.node import AnyNode, Node
 from culvert.labs.process import Process
 from culvert.topology.graph import SERVERS, Path, Role
 from culvert.topology.ip import LONGER_IPV6, Address, IpVersion
@@ -47,7 +48,7 @@ _MOST_IN_SMALL = 250
 _AT_ONCE = 16
 
 
-class Vpn(ABC):
+class Vpn(ABC, Generic[AnyNode]):
     """One VPN implementation, in one variant, with options, on one lab.
 
     An instance serves one lab.
@@ -122,7 +123,7 @@ class Vpn(ABC):
         self.chosen = options
         self.processes: dict[str, list[Process]] = defaultdict(list)
         """Processes by node name, in the order of their start."""
-        self._lab: Lab | None = None
+        self._lab: Lab[AnyNode] | None = None
 
     @property
     def id(self) -> str:
@@ -131,7 +132,7 @@ class Vpn(ABC):
         return "+".join((base, *sorted(self.chosen)))
 
     @property
-    def lab(self) -> Lab:
+    def lab(self) -> Lab[AnyNode]:
         """The lab, from prepare() on."""
         if self._lab is None:
             raise NotPossible(self.id, "is not prepared", "call prepare(lab) first")
@@ -154,7 +155,7 @@ class Vpn(ABC):
 
     # -- its life ----------------------------------------------------------------------------------
 
-    def prepare(self, lab: Lab) -> None:
+    def prepare(self, lab: Lab[AnyNode]) -> None:
         """Remember the lab, then ``choose()`` and ``configure()``."""
         self._lab = lab
         if self.inner_version is IpVersion.V6 and not self.ipv6_inside:
@@ -172,7 +173,7 @@ class Vpn(ABC):
         self.choose(lab)
         self.configure()
 
-    def choose(self, lab: Lab) -> None:
+    def choose(self, lab: Lab[AnyNode]) -> None:
         """Take names and ports that are free in the lab (``free_device()``, ``free_port()``), where
         the program's can be chosen."""
         del lab
@@ -182,7 +183,7 @@ class Vpn(ABC):
         """Write keys (secret=True) and configuration to the nodes of ``self.lab``."""
 
     @abstractmethod
-    def join(self, member: Node) -> None:
+    def join(self, member: AnyNode) -> None:
         """Start a member and wait for the fact that it accepts connections."""
 
     @abstractmethod
@@ -193,7 +194,7 @@ class Vpn(ABC):
         Raises VpnError with the last lines of the log if it does not come up in time.
         """
 
-    def stop(self, lab: Lab) -> None:
+    def stop(self, lab: Lab[AnyNode]) -> None:
         """Stop the VPN on all nodes at the same time, because some programs take seconds to end; no
         process, interface, rule or route remains. May be called at any time, and repeatedly."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -205,31 +206,31 @@ class Vpn(ABC):
         return self.lab.spec.topology.paths
 
     @property
-    def joining(self) -> Sequence[Node]:
+    def joining(self) -> Sequence[AnyNode]:
         """The members in the order in which they join."""
         return self.lab.members
 
-    def crash(self, node: Node) -> None:
+    def crash(self, node: AnyNode) -> None:
         """Kill a node's processes (SIGKILL), without notice to peers. join() and reach() start them
         anew. Raises NotPossible if there is none."""
         if not self.processes[node.name]:
             raise NotPossible(self.id, "has no processes to restart", LEAVE_OUT)
         self._stop_processes(node, grace_s=0.0)
 
-    def leave(self, node: Node) -> None:
+    def leave(self, node: AnyNode) -> None:
         """Stop a node as a user would, so that a cold start of all follows."""
         self._stop_processes(node)
 
     # -- what the proof needs ----------------------------------------------------------------------
 
-    def inner(self, node: Node) -> IPv4Interface:
+    def inner(self, node: AnyNode) -> IPv4Interface:
         """The node's address inside the VPN, from its position among the members."""
         numbers = self.lab.spec.topology.member_numbers
         network = self.lab.tunnels
         prefix = _SMALL if len(numbers) <= _MOST_IN_SMALL else network.prefixlen
         return IPv4Interface(f"{network[numbers[node.name] + 1]}/{prefix}")
 
-    def inner_ipv6(self, node: Node) -> IPv6Interface | None:
+    def inner_ipv6(self, node: AnyNode) -> IPv6Interface | None:
         """The IPv6 address that a driver gives the node beside ``inner``, where the lab requests
         such: from its position too. A driver whose VPN can have none does not call it."""
         if not self.lab.spec.members_have_ipv6:
@@ -242,16 +243,16 @@ class Vpn(ABC):
         """That of measured packets inside; a driver overrides it whose VPN has IPv6 only."""
         return self.lab.spec.inner
 
-    def traffic_address(self, node: Node) -> Address:
+    def traffic_address(self, node: AnyNode) -> Address:
         """The address from and to which measured packets go: the inner one."""
         ipv6 = self.inner_ipv6(node) if self.inner_version is IpVersion.V6 else None
         return self.inner(node).ip if ipv6 is None else ipv6.ip
 
     @abstractmethod
-    def interface(self, node: Node) -> str:
+    def interface(self, node: AnyNode) -> str:
         """The device that inner packets pass through."""
 
-    def interfaces(self, node: Node) -> Sequence[str]:
+    def interfaces(self, node: AnyNode) -> Sequence[str]:
         """All of them on a node: several where server processes have one each."""
         return (self.interface(node),)
 
@@ -270,7 +271,7 @@ class Vpn(ABC):
         """What this variant claims; the proof compares it with ``determine_data_path``."""
 
     @abstractmethod
-    def determine_data_path(self, node: Node) -> DataPath:
+    def determine_data_path(self, node: AnyNode) -> DataPath:
         """The actual data path, from the kernel (the interface's kind, security associations
         ...)."""
 
@@ -292,7 +293,7 @@ class Vpn(ABC):
 
     # -- its programs ------------------------------------------------------------------------------
 
-    def capabilities_on(self, node: Node) -> frozenset[Capability]:
+    def capabilities_on(self, node: Endpoint) -> frozenset[Capability]:
         """Those of its programs on a node."""
         if node.role in SERVERS and self.server_capabilities is not None:
             return self.server_capabilities
@@ -328,12 +329,12 @@ class Vpn(ABC):
             poll_s=poll_s or self.poll_s,
         )
 
-    def sweep(self, node: Node, ended: Sequence[Process]) -> None:
+    def sweep(self, node: AnyNode, ended: Sequence[Process]) -> None:
         """Remove from a node what its programs, which have ended, left there: devices, rules,
         sockets. Called at each stop; ``ended`` is empty where none ran."""
         del node, ended
 
-    def _stop_processes(self, node: Node, *, grace_s: float | None = None) -> None:
+    def _stop_processes(self, node: AnyNode, *, grace_s: float | None = None) -> None:
         ended = list(self.processes[node.name])
         for process in reversed(ended):
             process.stop(grace_s=self.grace_s if grace_s is None else grace_s)
@@ -341,7 +342,7 @@ class Vpn(ABC):
         self.sweep(node, ended)
 
 
-def length_on_underlay(vpn: Vpn, inner_length: int) -> int | None:
+def length_on_underlay(vpn: Vpn[Any], inner_length: int) -> int | None:
     """``outer_length`` on the lab's underlay, where packets may be those of IPv6. ``inner_length``
     is that of an inner packet of IPv4 with the same payload."""
     if vpn._lab is None:
@@ -354,7 +355,7 @@ def length_on_underlay(vpn: Vpn, inner_length: int) -> int | None:
     return None if length is None else length + outside
 
 
-def underlay_address(node: Node) -> Address:
+def underlay_address(node: Endpoint) -> Address:
     """The node's address on the underlay: IPv6 where nodes reach each other by it."""
     return node.underlay.reached_at.ip
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from ipaddress import IPv4Interface
 from typing import ClassVar
 
+from culvert.labs.node import AnyNode
 from culvert.topology.ip import Address, IpVersion
 from culvert.vpns.authoring import (
     DataCipher,
     DataPath,
     Host,
     Missing,
-    Node,
     OuterFlow,
     Path,
     Variant,
@@ -20,7 +20,7 @@ from culvert.vpns.authoring import (
 )
 
 
-class NoVpn(Vpn):
+class NoVpn(Vpn[AnyNode]):
     """The bare underlay."""
 
     name = "none"
@@ -58,7 +58,7 @@ class NoVpn(Vpn):
     def configure(self) -> None:
         """Nothing to prepare."""
 
-    def join(self, member: Node) -> None:
+    def join(self, member: AnyNode) -> None:
         """The underlay is always ready."""
 
     def reach(self, path: Path) -> None:
@@ -75,21 +75,21 @@ class NoVpn(Vpn):
         """There is no inside; see ``outer_length`` for a packet of IPv6."""
         return IpVersion.V4
 
-    def inner(self, node: Node) -> IPv4Interface:
+    def inner(self, node: AnyNode) -> IPv4Interface:
         return node.underlay.address
 
-    def traffic_address(self, node: Node) -> Address:
+    def traffic_address(self, node: AnyNode) -> Address:
         """The one by which nodes reach each other, which may be of IPv6."""
         return underlay_address(node)
 
-    def interface(self, node: Node) -> str:
+    def interface(self, node: AnyNode) -> str:
         return node.underlay.device
 
     @property
     def data_path(self) -> DataPath:
         return DataPath.NONE
 
-    def determine_data_path(self, node: Node) -> DataPath:
+    def determine_data_path(self, node: AnyNode) -> DataPath:
         """There is no tunnel that could have one."""
         del node
         return DataPath.NONE

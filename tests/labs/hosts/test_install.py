@@ -54,7 +54,7 @@ def installed(
     monkeypatch: pytest.MonkeyPatch, demo: DemoHosts, place: Path, variables: dict[str, str]
 ) -> HostsInstall:
     """A role that makes a directory below ``culvert_tools``, with these variables of host a."""
-    known = Registry({driver.name: driver for driver in (NoVpn, Works)}, {})
+    known = Registry({NoVpn.name: NoVpn, Works.name: Works}, {})
     monkeypatch.setattr(registry, "installed", lambda: known)
     content = json.loads(demo.inventory.read_text())
     content["all"]["hosts"] = {"a": content["all"]["hosts"]["a"] | variables}

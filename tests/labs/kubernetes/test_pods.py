@@ -15,8 +15,9 @@ from culvert.labs.kubernetes.pods import choice
 from culvert.labs.kubernetes.pods.choice import ClusterNodeInfo
 from culvert.labs.kubernetes.pods.lab import KubernetesLab
 from culvert.labs.kubernetes.pods.manifests import PodPlan
-from culvert.labs.kubernetes.pods.node import device_of
+from culvert.labs.kubernetes.pods.node import PodNode, device_of
 from culvert.labs.kubernetes.pods.workspace import Options, Workspace
+from culvert.labs.node import Node
 from culvert.topology.spec import LabSpec
 
 ROUTES = """\
@@ -65,3 +66,9 @@ def test_an_address_without_a_route() -> None:
     without_default = "\n".join(line for line in ROUTES.splitlines() if not line.startswith("eth0"))
     with pytest.raises(LabError, match="no route"):
         device_of(without_default, IPv4Address("203.0.113.1"))
+
+
+def test_a_pod_lacks_what_a_vpn_needs_instead_of_refusing_it() -> None:
+    """General code finds out by the type; no method raises that a pod cannot do it."""
+    assert not issubclass(PodNode, Node)
+    assert not {"write", "remove", "dial", "daemon", "set_link"} & set(dir(PodNode))

@@ -13,8 +13,9 @@ from typing import Any
 from pyroute2.netlink.exceptions import NetlinkError
 
 from culvert.errors import DeadlineExceeded, LabError
+from culvert.labs.endpoint import LinkState
 from culvert.labs.namespace.thread import NamespaceThread
-from culvert.labs.node import LinkState, listed
+from culvert.labs.node import listed
 from culvert.topology.ip import Address, Interface, IpVersion, Subnet
 from culvert.waiting import wait_until
 

@@ -15,6 +15,7 @@ from culvert.labs.base import Lab
 from culvert.labs.cpu import aes, affinity
 from culvert.labs.cpu.interrupts import deferred
 from culvert.labs.descriptors import permit
+from culvert.labs.endpoint import Endpoint
 from culvert.labs.host import Host
 from culvert.labs.link import netem, veth
 from culvert.labs.link.wire.cable import Wire, WireEnd
@@ -26,7 +27,6 @@ from culvert.labs.namespace.places import prepare_names, run_directory
 from culvert.labs.netns import public_side
 from culvert.labs.netns.limits import check
 from culvert.labs.netns.node import NetnsNode
-from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.labs.router import firewall
 from culvert.labs.this_machine import ThisMachine
@@ -103,7 +103,7 @@ class NetnsLab(Lab):
         """Faults of the wires; the accounting reads the kernel's counters of other links."""
         return [fault for wire in self.wires for fault in wire.statistics().faults()]
 
-    def witness(self, node: Node) -> Witness | None:
+    def witness(self, node: Endpoint) -> Witness | None:
         """The wire's end at the node's underlay device."""
         namespace = self._nodes[node.name].namespace
         for wire in self.wires:

@@ -15,6 +15,7 @@ from culvert import tools
 from culvert.errors import LabError, NotPossible, UsageError
 from culvert.labs.capability import TUNNEL, Capability
 from culvert.labs.cpu import steering
+from culvert.labs.endpoint import LinkState
 from culvert.labs.host import Completed, Variables
 from culvert.labs.namespace import interfaces as links
 from culvert.labs.namespace import sysctls
@@ -24,7 +25,7 @@ from culvert.labs.namespace.programs import Programs, environment
 from culvert.labs.namespace.thread import NamespaceThread
 from culvert.labs.namespace.view import NodeView
 from culvert.labs.netns import facts
-from culvert.labs.node import Enterable, LinkState, Node, Steerable
+from culvert.labs.node import Enterable, Node, Steerable
 from culvert.labs.process import Process
 from culvert.labs.this_machine import ThisMachine
 from culvert.machine import cgroup

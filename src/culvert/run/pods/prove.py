@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from culvert.labs.kubernetes.pods.lab import KubernetesLab
 from culvert.measurements.streams.packet import UDP_HEADERS
@@ -47,7 +48,7 @@ def watch_of(lab: KubernetesLab, observers: Sequence[Observer]) -> Watch:
     return Watch(observers, tuple(dict.fromkeys([*nodes, *pods, *service])))
 
 
-def carries(session: Session) -> Check:
+def carries(session: Session[Any]) -> Check:
     """Whether marked packets come back, without a look at the nodes."""
     answered = echo_marked(session)
     return _crossed(answered.received, answered.sent)

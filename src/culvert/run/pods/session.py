@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from ipaddress import IPv4Interface
 from typing import Any
 
+from culvert.labs.endpoint import Endpoint
 from culvert.labs.kubernetes.pods.lab import KubernetesLab
 from culvert.labs.kubernetes.pods.manifests import SERVICE_PORTS
-from culvert.labs.node import Node
+from culvert.labs.kubernetes.pods.node import PodNode
 from culvert.labs.witness import View, Witness
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured
@@ -73,7 +74,7 @@ class NoOutside(Outside):
         return {}
 
 
-class ClusterNetwork(NoVpn):
+class ClusterNetwork(NoVpn[PodNode]):
     """Named after the VPN under the cluster: the pods see no tunnel of their own."""
 
     cpu_attributable = False
@@ -86,25 +87,21 @@ class ClusterNetwork(NoVpn):
     def id(self) -> str:
         return self._under.id
 
-    @property
-    def lab(self) -> KubernetesLab:
-        lab = super().lab
-        assert isinstance(lab, KubernetesLab)
-        return lab
-
-    def inner(self, node: Node) -> IPv4Interface:
+    def inner(self, node: PodNode) -> IPv4Interface:
         """The pod's address; the service's for the target behind one."""
-        service = self.lab.service_address
-        if service is not None and node.name == self.lab.b.name:
+        lab = self.lab
+        assert isinstance(lab, KubernetesLab)
+        service = lab.service_address
+        if service is not None and node.name == lab.b.name:
             return IPv4Interface(f"{service}/32")
         return node.underlay.address
 
-    def traffic_address(self, node: Node) -> Address:
+    def traffic_address(self, node: PodNode) -> Address:
         return self.inner(node).ip
 
 
 @dataclass
-class PodSession(Session):
+class PodSession(Session[PodNode]):
     """A session whose packets are not captured at its ends."""
 
     lab: KubernetesLab
@@ -118,7 +115,7 @@ class ServiceProbe(Probe):
     """The probe of a pod behind a service: it listens at the pod's address, on ports that the
     service passes on."""
 
-    def __init__(self, node: Node, service: str) -> None:
+    def __init__(self, node: Endpoint, service: str) -> None:
         super().__init__(node)
         self._service = service
         self._own = str(node.underlay.address.ip)

@@ -78,11 +78,11 @@ class Pods(Stage):
     def lab(self, spec: LabSpec) -> KubernetesLab:
         return self._under.lab(spec)
 
-    def version(self, vpn: Vpn, lab: Lab) -> str:
+    def version(self, vpn: Vpn, lab: Lab[Any]) -> str:
         del vpn, lab
         return self._under.version
 
-    def facts(self, vpn: Vpn, lab: Lab) -> Mapping[str, str]:
+    def facts(self, vpn: Vpn, lab: Lab[Any]) -> Mapping[str, str]:
         del vpn
         assert isinstance(lab, KubernetesLab)
         return {
@@ -93,15 +93,15 @@ class Pods(Stage):
         }
 
     def session(
-        self, stack: ExitStack, lab: Lab, vpn: Vpn, path: Path, *, busy: Set[str]
-    ) -> Session:
+        self, stack: ExitStack, lab: Lab[Any], vpn: Vpn[Any], path: Path, *, busy: Set[str]
+    ) -> PodSession:
         del path, busy  # the only one
         assert isinstance(lab, KubernetesLab)
         assert isinstance(vpn, ClusterNetwork)
         session = open_session(stack, lab, vpn)
         return replace(session, max_sizes=self._max_sizes)
 
-    def proof(self, session: Session, measurement: Measurement[Any]) -> PathProof:
+    def proof(self, session: Session[Any], measurement: Measurement[Any]) -> PathProof:
         assert isinstance(session, PodSession)
         return PodProof(session, self._under, measurement)
 

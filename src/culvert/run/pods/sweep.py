@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
+from typing import Any
 
 from culvert.measurements.rtt.rtt import HEADERS, Protocol
 from culvert.probe.results import RttResult, parse
@@ -77,7 +78,7 @@ class Swept:
         )
 
 
-def sweep(session: Session, watch: Watch) -> Swept:
+def sweep(session: Session[Any], watch: Watch) -> Swept:
     """Send all bursts while every device of the nodes is watched."""
     seen: list[Seen] = []
     there = back = ports = 0
@@ -90,7 +91,7 @@ def sweep(session: Session, watch: Watch) -> Swept:
     return Swept(there, back, ports, seen)
 
 
-def _burst(session: Session, size: int, protocol: Protocol) -> RttResult:
+def _burst(session: Session[Any], size: int, protocol: Protocol) -> RttResult:
     to = session.inner(session.target)
     listener = "echo" if protocol is Protocol.UDP else "tcp_responder"
     reflector = session.b.begin(listener, bind=to, token=session.token, idle_s=30)

@@ -79,7 +79,7 @@ class Attempt:
     were measured. ``measured`` are the paths whose figures count in any case, ``lost`` the nodes
     that were lost, with their errors."""
 
-    def __init__(self, vpn: Vpn, spec: LabSpec, work: Work, *, several: bool) -> None:
+    def __init__(self, vpn: Vpn[Any], spec: LabSpec, work: Work, *, several: bool) -> None:
         """``several``: the topology has several measured paths, though this lab may have one."""
         self.finding = TrialFinding(Status.FAILED)
         self.measured: list[OnePath] = []
@@ -114,7 +114,7 @@ class Attempt:
     def _missing(self, host: Host) -> list[Missing]:
         return [one.on(host) for one in self._vpn.missing(host)]
 
-    def _on_lab(self, lab: Lab) -> None:
+    def _on_lab(self, lab: Lab[Any]) -> None:
         finding = self.finding
         with ExitStack() as stack:
             stack.enter_context(lab)
@@ -128,7 +128,7 @@ class Attempt:
                 self.lost |= lab.lost()
                 finding.reason = _with_obstacles(finding.reason, lab)
 
-    def _measure(self, lab: Lab, finding: TrialFinding) -> None:
+    def _measure(self, lab: Lab[Any], finding: TrialFinding) -> None:
         vpn, paths = self._vpn, lab.spec.topology.paths
         ends = dict.fromkeys(
             name for path in paths[:MOST_DESCRIBED] for name in (path.source, path.target)
@@ -179,20 +179,20 @@ class Attempt:
         _note_machines(finding, lab, "after")
         finding.status = Status.OK
 
-    def _rounds(self, lab: Lab) -> Sequence[Sequence[Path]]:
+    def _rounds(self, lab: Lab[Any]) -> Sequence[Sequence[Path]]:
         """Paths of a round are measured at the same time, unless the measurement starts and stops
         tunnels, which paths may share."""
         if self._measurement.drives_tunnel or self._measurement.joins_members:
             return [[path] for path in lab.spec.topology.paths]
         return lab.rounds
 
-    def _at_once(self, lab: Lab, paths: Sequence[Path]) -> list[OnePath]:
+    def _at_once(self, lab: Lab[Any], paths: Sequence[Path]) -> list[OnePath]:
         ends = {name for path in paths for name in (path.source, path.target)}
         if self._measurement.drives_many:
             ends |= {node.name for node in lab.of_role(Role.CLIENT)}
         return at_once(lambda path: self._one_path(lab, path, ends), paths)
 
-    def _one_path(self, lab: Lab, path: Path, busy: Set[str]) -> OnePath:
+    def _one_path(self, lab: Lab[Any], path: Path, busy: Set[str]) -> OnePath:
         """With what it found so far if there is an error."""
         found = OnePath(path)
         try:
@@ -255,7 +255,7 @@ class Attempt:
         return finding.proved(checks)
 
 
-def _note_machines(finding: TrialFinding, lab: Lab, when: str) -> None:
+def _note_machines(finding: TrialFinding, lab: Lab[Any], when: str) -> None:
     """Offsets of the clocks of nodes that are other machines, their load, temperatures and stolen
     time."""
     for name, facts in finding.evidence.underlay.items():
@@ -270,7 +270,7 @@ def _unsupported(missing: list[Missing]) -> TrialFinding:
     return TrialFinding(Status.UNSUPPORTED, reason=f"missing: {what}", remedy=remedy)
 
 
-def _with_obstacles(reason: str, lab: Lab) -> str:
+def _with_obstacles(reason: str, lab: Lab[Any]) -> str:
     """The reason, preceded by the packets that the lab itself has blocked, if it can report them:
     the reason may end with many lines of a log."""
     with suppress(CulvertError):

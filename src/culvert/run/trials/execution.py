@@ -58,7 +58,7 @@ class Execution:
 
     def __init__(
         self,
-        vpn: Vpn,
+        vpn: Vpn[Any],
         spec: LabSpec,
         measurement: Measurement[Any],
         parameters: BaseModel,

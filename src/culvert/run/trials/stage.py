@@ -67,25 +67,25 @@ class Stage(ABC):
     """Whether the time until the tunnel is up is one of the trial's figures."""
 
     @abstractmethod
-    def lab(self, spec: LabSpec) -> Lab:
+    def lab(self, spec: LabSpec) -> Lab[Any]:
         """A new one."""
 
-    def version(self, vpn: Vpn, lab: Lab) -> str:
+    def version(self, vpn: Vpn[Any], lab: Lab[Any]) -> str:
         return "; ".join(dict.fromkeys(at_once(vpn.version, lab.hosts)))
 
-    def facts(self, vpn: Vpn, lab: Lab) -> Mapping[str, str]:
+    def facts(self, vpn: Vpn[Any], lab: Lab[Any]) -> Mapping[str, str]:
         """What a trial's evidence has of the VPN before it is up."""
         del lab
         return vpn.variant.facts
 
     @abstractmethod
     def session(
-        self, stack: ExitStack, lab: Lab, vpn: Vpn, path: Path, *, busy: Set[str]
-    ) -> Session:
+        self, stack: ExitStack, lab: Lab[Any], vpn: Vpn[Any], path: Path, *, busy: Set[str]
+    ) -> Session[Any]:
         """A session on a path, which the stack closes; nodes that are ``busy`` have no probe."""
 
     @abstractmethod
-    def proof(self, session: Session, measurement: Measurement[Any]) -> PathProof:
+    def proof(self, session: Session[Any], measurement: Measurement[Any]) -> PathProof:
         """How the session's path is proved."""
 
 

@@ -42,7 +42,7 @@ class Wishes:
 NO_WISHES = Wishes()
 
 
-class KubernetesLab(Lab):
+class KubernetesLab(Lab[PodNode]):
     """``shared_kernel``: all nodes of the cluster run on this machine's kernel. ``below`` returns
     what of the cluster itself has died, where that is known."""
 

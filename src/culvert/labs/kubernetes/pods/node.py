@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import IPv4Address, IPv4Interface, ip_address
-from pathlib import Path
 from typing import Any
 
 from culvert.errors import LabError, NotPossible
 from culvert.exchange import Exchange
+from culvert.labs.endpoint import Endpoint, LinkState
 from culvert.labs.host import Completed, Variables
 from culvert.labs.kubernetes.api.client import Api
 from culvert.labs.kubernetes.api.programs import PodProgram
 from culvert.labs.kubernetes.image import PROBE_PATH
 from culvert.labs.kubernetes.pods.choice import ClusterNodeInfo
 from culvert.labs.kubernetes.pods.manifests import CONTAINER
-from culvert.labs.node import LinkState, Node
 from culvert.labs.process import Process, not_ended
 from culvert.topology.graph import Role
 from culvert.topology.plan import Attachment
@@ -54,10 +52,9 @@ class PodAddress:
         )
 
 
-class PodNode(Node):
+class PodNode(Endpoint):
     """``host`` is the cluster's node that it is on; ``program`` the probe's path in it."""
 
-    directory = Path("/")
     cpus = None
     role = Role.MEMBER
 
@@ -139,15 +136,6 @@ class PodNode(Node):
             return None
         return None if done.returncode in _MISSING else program
 
-    def write(self, path: str, text: str | bytes, *, secret: bool = False) -> Path:
-        """Not possible: its file system is read-only."""
-        del text, secret
-        raise self._no_files(path)
-
-    def remove(self, path: str) -> None:
-        """Not possible: its file system is read-only."""
-        raise self._no_files(path)
-
     def read(self, path: str) -> bytes:
         """A file below /proc or /sys, by the probe; raises OSError."""
         return self.read_all([path])[path].encode()
@@ -168,9 +156,6 @@ class PodNode(Node):
         """Unknown, and not needed: no VPN is installed in a pod."""
         del feature
         return False
-
-    def dial(self, path: str) -> socket.socket:
-        raise OSError(f"{path}: sockets of a pod cannot be reached")
 
     def facts(self) -> Mapping[str, Any]:
         return {
@@ -225,11 +210,6 @@ class PodNode(Node):
         finally:
             program.close()
             agent.join(ANSWER_S)
-
-    def _no_files(self, path: str) -> NotPossible:
-        return NotPossible(
-            f"{path} on node {self.name}", "a pod's file system is read-only", "report this"
-        )
 
     @staticmethod
     def _refuse(name: str, env: Variables | None) -> None:
