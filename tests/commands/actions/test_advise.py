@@ -14,6 +14,11 @@ from tests.analysis.test_advice import rows
 from tests.cli import Cli
 
 
+def test_a_rate_of_zero_is_refused(say: Cli, tmp_path: Path) -> None:
+    said = say("advise", tmp_path, "--rate", "0bit/s", "--clients", "5")
+    said.refused(2, "--rate 0bit/s", "too small")
+
+
 def test_a_rate_without_a_unit_is_refused(say: Cli, tmp_path: Path) -> None:
     said = say("advise", tmp_path, "--rate", "1000", "--clients", "5")
     assert said.code == 2

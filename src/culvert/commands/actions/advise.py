@@ -31,6 +31,8 @@ def show_advice(runs: Sequence[Path], rate: str, clients: int, *, as_json: bool)
         rate_bps = parse_rate_bps(rate)
     except QuantityError as error:
         raise UsageError(f"--rate {rate}", error.why, "write 1Gbit/s") from error
+    if not rate_bps:
+        raise UsageError(f"--rate {rate}", "no gateway is too small for it", "write 1Gbit/s")
     required = Requirement(rate_bps, clients)
     found: list[tuple[Path, Advice]] = []
     machines: dict[Path, str] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -13,7 +13,7 @@ from culvert.analysis.observations import CELL, METRIC
 from culvert.analysis.summary import summarise_observed
 from culvert.journal.marks import Disturber
 from culvert.report.model import Data, FigureTable
-from culvert.report.numbers import Scale, scale_for
+from culvert.report.numbers import Scale, percent, scale_for
 
 _COLUMNS = ("VPN", "Cell", "Metric", "all trials", "without marked", "marked", "for")
 _NONE = "\u2013"
@@ -56,19 +56,19 @@ def disturbance(data: Data) -> str:
     for mark in chain.from_iterable(data.marks.values()):
         values.setdefault(mark.by, []).append(mark.value)
     causes = [
-        f"{_CAUSES[by].format(max(found))} (in {len(found)})"
+        f"{_CAUSES[by](max(found))} (in {len(found)})"
         for by, found in sorted(values.items(), key=lambda item: -len(item[1]))
     ]
     return f"{len(data.marks)} of {data.counts.ok} trials were disturbed: {', '.join(causes)}"
 
 
-_CAUSES: Mapping[Disturber, str] = {
-    Disturber.FOREIGN: "other processes used up to {:.0%} of the CPU time",
-    Disturber.STEAL: "the hypervisor took up to {:.0%} of the CPU time",
-    Disturber.CLOCK: "the clock was set by up to {:.3g} ns",
-    Disturber.QUOTA: "a CPU quota took up to {:.0%} of the CPU time",
-    Disturber.HEAT: "a CPU was throttled up to {:.0f} times",
-    Disturber.RUN: "other runs of Culvert, up to {:.0f} at once",
+_CAUSES: Mapping[Disturber, Callable[[float], str]] = {
+    Disturber.FOREIGN: lambda most: f"other processes used up to {percent(most)} of the CPU time",
+    Disturber.STEAL: lambda most: f"the hypervisor took up to {percent(most)} of the CPU time",
+    Disturber.CLOCK: lambda most: f"the clock was set by up to {most:.3g} ns",
+    Disturber.QUOTA: lambda most: f"a CPU quota took up to {percent(most)} of the CPU time",
+    Disturber.HEAT: lambda most: f"a CPU was throttled up to {most:.0f} times",
+    Disturber.RUN: lambda most: f"other runs of Culvert, up to {most:.0f} at once",
 }
 """By kind of mark: the largest value, in words."""
 

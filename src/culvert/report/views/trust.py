@@ -15,6 +15,7 @@ from culvert.labs.registry import on_this_machine, recorded_kind
 from culvert.plan.stopping import StopReason
 from culvert.report.leaves import at, evidence, find, leaf
 from culvert.report.model import Data
+from culvert.report.numbers import percent
 from culvert.report.run_info import moment
 from culvert.report.sentences import joined
 from culvert.report.views.delivered import decided_per_super_packet
@@ -83,7 +84,7 @@ def trust(data: Data) -> Trust:
         detail += f"; {left} of {counts.total} trials do not count and contribute no figure"
     disturbed = len(data.marks)
     if disturbed >= MANY * counts.ok:
-        title += f"; {disturbed / counts.ok:.0%} of the trials were disturbed"
+        title += f"; {percent(disturbed / counts.ok)} of the trials were disturbed"
     level = "mixed" if max(left / counts.total, disturbed / counts.ok) >= MANY else "good"
     return Trust(level, title, detail)
 

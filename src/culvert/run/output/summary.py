@@ -52,7 +52,7 @@ def print_summary(directory: Path, tally: Tally, claims: Claims, labels: Labels)
     )
     out.print(
         f"{shown or 'no trial was left to run'}   {clock(tally.elapsed_s)} min, "
-        f"{tally.measuring_share:.0%} of the time measuring   ({tally.stopped})"
+        f"{100 * tally.measuring_share:.0f} % of the time measuring   ({tally.stopped})"
     )
     for note in tally.notes[:MOST_PROBLEMS]:
         out.print(note, markup=False, style="yellow")

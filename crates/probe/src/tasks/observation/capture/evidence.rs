@@ -63,7 +63,7 @@ pub struct Recorded {
 /// A search in all packets, also in those that were not copied.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Searched {
-    /// A super-packet is one.
+    /// A super-packet is one. Without those that a full queue of the kernel lost.
     pub packets: u64,
     /// So many bytes of a canary in a row are found, wherever they are in a packet of 1,500 bytes.
     pub least_bytes: u32,

@@ -135,7 +135,9 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Evidence, Failu
             search: Some(search),
             ..
         }) => Some(Searched {
-            packets: passed_since(&before, parameters.direction)?.max(capture.packets()),
+            packets: passed_since(&before, parameters.direction)?
+                .saturating_sub(drops.into())
+                .max(capture.packets()),
             least_bytes: search.finds(USUAL_LENGTH),
         }),
         Phase::All | Phase::Sample(_) => None,
