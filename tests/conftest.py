@@ -46,6 +46,7 @@ class Group(StrEnum):
     GUEST = "guest"
     MEASURING = "measuring"
     ROUNDS = "rounds"
+    CLUSTER = "cluster"
 
 
 MEASURING = {"features", "measurements", "run", "soak", "trial"}
@@ -140,6 +141,8 @@ def _group(item: pytest.Item) -> Group | None:
     folder, *rest = _place(item).parts
     if folder in MEASURING and len(rest) == 1 and _in_a_lab(item):
         return Group.MEASURING
+    if "embedded" in rest:
+        return Group.CLUSTER
     return Group.ROUNDS if item.path.name == "test_rounds.py" else None
 
 
