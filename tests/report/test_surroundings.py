@@ -106,7 +106,8 @@ def test_many_disturbed_trials_are_said_at_the_top() -> None:
     note = trust(data)
     assert note.level == "mixed"
     assert note.title == "All traffic proved in the tunnel; 29 % of the trials were disturbed"
-    told = f"{disturbed} of {counting} trials were disturbed: other processes used up to 40 %"
+    told = f"{disturbed} of {counting} trials were disturbed: "
+    told += "other processes used up to 40 % of the"
     assert any(limit.startswith(told) for limit in limits(data))
     page = page_of(run)
     assert note.title in page

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from ipaddress import IPv4Interface
 from typing import Any
 
-from culvert.labs.endpoint import Endpoint
 from culvert.labs.kubernetes.pods.lab import KubernetesLab
 from culvert.labs.kubernetes.pods.manifests import SERVICE_PORTS
 from culvert.labs.kubernetes.pods.node import PodNode
@@ -115,7 +114,7 @@ class ServiceProbe(Probe):
     """The probe of a pod behind a service: it listens at the pod's address, on ports that the
     service passes on."""
 
-    def __init__(self, node: Endpoint, service: str) -> None:
+    def __init__(self, node: PodNode, service: str) -> None:
         super().__init__(node)
         self._service = service
         self._own = str(node.underlay.address.ip)

@@ -42,6 +42,7 @@ def clusters() -> Iterator[EmbeddedClusters]:
         pytest.skip(f"{lacks[0].what}: {lacks[0].remedy}")
     before = settings()
     made = EmbeddedClusters()
+    STEPS.clear()
     made.say = STEPS.append
     with made:
         yield made
