@@ -139,8 +139,7 @@ def _group(item: pytest.Item) -> Group | None:
     if item.get_closest_marker("guest"):
         return Group.GUEST
     folder, *rest = _place(item).parts
-    measures = _in_a_lab(item) and not item.get_closest_marker("waits")
-    if folder in MEASURING and len(rest) == 1 and measures:
+    if folder in MEASURING and len(rest) == 1 and _in_a_lab(item):
         return Group.MEASURING
     if "embedded" in rest:
         return Group.CLUSTER

@@ -102,7 +102,6 @@ def test_a_driver_that_hides_it_is_found_out(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.lab
 @pytest.mark.vpn
-@pytest.mark.waits
 def test_a_start_without_an_answer_has_the_routes_in_its_reason() -> None:
     if lacks := skip_reason(WORD):
         pytest.skip(lacks)

@@ -17,14 +17,7 @@ def test_every_fault_is_chosen() -> None:
 
 @pytest.mark.lab
 @pytest.mark.parametrize(
-    "fault",
-    [
-        Fault.NONE,
-        pytest.param(Fault.CUT_LINK, marks=pytest.mark.waits),
-        Fault.KILL_PROBE,
-        pytest.param(Fault.KILL_WIRE, marks=pytest.mark.waits),
-        Fault.SET_CLOCK,
-    ],
+    "fault", [Fault.NONE, Fault.CUT_LINK, Fault.KILL_PROBE, Fault.KILL_WIRE, Fault.SET_CLOCK]
 )
 def test_a_trial_of_the_soak(fault: Fault) -> None:
     one = soak("none", fault, random.Random(4))

@@ -83,7 +83,6 @@ def test_a_probe_that_is_killed(kind: str, end: str) -> None:
 
 
 @pytest.mark.lab
-@pytest.mark.waits
 @pytest.mark.parametrize("end", ["a", pytest.param("b", marks=pytest.mark.long)])
 def test_a_probe_that_is_stopped(end: str) -> None:
     finding = hit("rtt", lambda session: session.ends[end].process.pid, signal.SIGSTOP)
@@ -93,7 +92,6 @@ def test_a_probe_that_is_stopped(end: str) -> None:
 
 
 @pytest.mark.lab
-@pytest.mark.waits
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_wire_that_is_killed(kind: str) -> None:
     finding = hit(kind, wire, signal.SIGKILL, WIRE)

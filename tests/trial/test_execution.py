@@ -250,7 +250,6 @@ def test_a_vpn_that_is_moved_to_another_control_group_has_failed() -> None:
 
 
 @pytest.mark.vpn
-@pytest.mark.waits
 def test_a_tunnel_that_is_cut_at_the_end_is_invalid() -> None:
     """All its processes run, and the figures are sound; but it carries nothing any more."""
     skip_if_missing("wireguard/go")
