@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
+from culvert.measurements.base import Measurement
+from culvert.measurements.kubernetes.k8s_api import K8sApi
+from culvert.measurements.tcp.tcp import Tcp
 from culvert.measurements.udp.packet_sizes import LARGEST, LONGEST, PacketSizes, Sizes, parse_sizes
+from culvert.measurements.udp.throughput import Throughput
+from culvert.measurements.udp.udp import Udp
+from culvert.trial.outside import LONG_RUN
 
 SIZES: TypeAdapter[int | str] = TypeAdapter(Sizes)
 MTU = 1420
@@ -62,3 +71,20 @@ def test_any_text_is_read_or_refused(text: int | str) -> None:
 def test_the_largest_is_asked_for_only_where_it_is_used() -> None:
     assert not PacketSizes((64,)).needs_max
     assert PacketSizes((64, "max")).resolved(1500) == (64, 1500)
+
+
+@pytest.mark.parametrize(
+    ("measurement", "written", "run"),
+    [
+        (Udp, {"packet_size": "64,512,max"}, 8),
+        (Udp, {"packet_size": "max"}, LONG_RUN),
+        (Throughput, {"packet_size": 512}, 456),
+        (Tcp, {}, LONG_RUN),
+        (K8sApi, {}, 0),
+    ],
+)
+def test_the_smallest_packet_decides_how_closely_captures_search(
+    measurement: type[Measurement[Any]], written: Mapping[str, object], run: int
+) -> None:
+    parameters = measurement.Parameters.model_validate(written)
+    assert measurement.marked_run(parameters) == run

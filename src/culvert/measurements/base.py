@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict
 from culvert.metrics import MetricSpec, Weight
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
+from culvert.trial.outside import LONG_RUN
 from culvert.trial.session import Session
 
 if TYPE_CHECKING:
@@ -108,9 +109,6 @@ class Measurement(ABC, Generic[P]):
     """True if only the lab kubernetes has what it measures."""
     saturates: ClassVar[bool] = False
     """True if it may send as fast as the path carries: captures beside it take a sample."""
-    marks_packets: ClassVar[bool] = True
-    """False if none of its packets carry the session's canary."""
-
     accounts: ClassVar[bool] = True
     """False if its outcome has no accounting of both ends, with what disturbed them meanwhile: the
     trial then looks for it."""
@@ -134,6 +132,12 @@ class Measurement(ABC, Generic[P]):
         NotPossible if it cannot be measured there."""
         del parameters
         return spec
+
+    @classmethod
+    def marked_run(cls, parameters: P) -> int:
+        """Bytes of the session's canary in a row in each of its packets; 0 if none have any."""
+        del parameters
+        return LONG_RUN
 
     @abstractmethod
     def run(self, session: Session, parameters: P) -> Outcome:

@@ -15,7 +15,7 @@ import pytest
 from culvert.errors import LabError, ProbeError
 from culvert.probe.client import Probe, Task
 from culvert.proof.cluster import devices
-from culvert.proof.cluster.observer import Observer
+from culvert.proof.cluster.observer import Observer, watching
 
 ROUTE = "{}\t{}\t00000000\t0001\t0\t0\t0\t{}\t0\t0\t0\n"
 HEAD = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n"
@@ -31,6 +31,8 @@ class Node:
         self.refused: list[str] = []
         """Devices on which no capture can begin."""
         self.routes = HEAD
+        self.requests: list[Mapping[str, object]] = []
+        """Of captures."""
 
     def add(
         self,
@@ -84,6 +86,7 @@ class Node:
 
     def begin(self, task: str, **parameters: object) -> Task:
         assert task == "capture"
+        self.requests.append(parameters)
         begun = Mock(spec=Task)
         if parameters["device"] in self.refused:
             begun.ready.side_effect = ProbeError("capture", "no device of that name", "")
@@ -187,6 +190,15 @@ def test_a_link_that_is_added_later_is_captured_from_then_on(node: Node) -> None
     node.observer()  # writes the lists of devices and routes
     begun = observer.begin(b"mark", None, record=0, sample_one_in=1)
     assert [name for name, _ in begun] == ["eth0", "second"]
+
+
+def test_small_packets_of_a_measurement_are_searched_for_in_super_packets(node: Node) -> None:
+    node.add("eth0", 2, hardware=True)
+    observer = node.observer()
+    with pytest.raises(LabError), watching([observer], b"mark", [], None, marked_run=8):
+        raise LabError("the measurement", "has ended", "")
+    (request,) = node.requests
+    assert request["marked_run"] == 8
 
 
 @pytest.mark.parametrize(

@@ -106,11 +106,15 @@ class K8sApi(Measurement[K8sApiParameters]):
     )
     Parameters = K8sApiParameters
     of_clusters: ClassVar[bool] = True
-    marks_packets: ClassVar[bool] = False
 
     @classmethod
     def estimate_s(cls, parameters: K8sApiParameters) -> float:
         return parameters.lasting_s
+
+    @classmethod
+    def marked_run(cls, parameters: K8sApiParameters) -> int:
+        del parameters
+        return 0
 
     def run(self, session: Session, parameters: K8sApiParameters) -> Outcome:
         """Make the requests; every one is kept."""

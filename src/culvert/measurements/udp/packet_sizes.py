@@ -21,8 +21,9 @@ from typing import Annotated, Final, Literal, cast
 
 from pydantic import AfterValidator, Field
 
-from culvert.measurements.streams.packet import SMALLEST
+from culvert.measurements.streams.packet import SMALLEST, marked_run
 from culvert.study.table import problem
+from culvert.trial.outside import LONG_RUN
 
 LARGEST = 65535
 MAX: Final = "max"
@@ -65,6 +66,12 @@ class PacketSizes:
     def needs_max(self) -> bool:
         """Whether the largest unfragmented packet must be known."""
         return MAX in self.pattern
+
+    @property
+    def marked_run(self) -> int:
+        """Bytes of the canary in a row in each packet."""
+        sizes = [size for size in self.pattern if size != MAX]
+        return min([LONG_RUN, *map(marked_run, sizes)])
 
     def resolved(self, largest: int | None) -> tuple[int, ...]:
         """The pattern with ``largest`` in place of "max"; one size if all are equal."""

@@ -34,6 +34,7 @@ from culvert.measurements.udp.goal import (
     search_checks,
     search_series,
 )
+from culvert.measurements.udp.packet_sizes import parse_sizes
 from culvert.measurements.udp.rates import (
     LATENCY_METRICS,
     LOADS,
@@ -110,6 +111,10 @@ class Throughput(Measurement[ThroughputParameters]):
     def estimate_s(cls, parameters: ThroughputParameters) -> float:
         """Seconds of one trial, approximately: the search depends on its results."""
         return EXPECTED_DECISIONS * parameters.duration_sum_s + len(LOADS) * parameters.latency_s
+
+    @classmethod
+    def marked_run(cls, parameters: ThroughputParameters) -> int:
+        return parse_sizes(parameters.packet_size).marked_run
 
     def run(self, session: Session, parameters: ThroughputParameters) -> Outcome:
         """Search, then measure latency below the result."""

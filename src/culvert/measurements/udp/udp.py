@@ -144,6 +144,10 @@ class Udp(Measurement[UdpParameters]):
     def estimate_s(cls, parameters: UdpParameters) -> float:
         return parameters.duration_s
 
+    @classmethod
+    def marked_run(cls, parameters: UdpParameters) -> int:
+        return parse_sizes(parameters.packet_size).marked_run
+
     def run(self, session: Session, parameters: UdpParameters) -> Outcome:
         if parameters.instrument is not Instrument.PROBE:
             return _by_instrument(session, parameters)

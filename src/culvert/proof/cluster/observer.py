@@ -12,7 +12,7 @@ from culvert.probe.results import Captured, parse
 from culvert.proof.cluster import devices as devices_of
 from culvert.proof.cluster.devices import Device
 from culvert.proof.cluster.seen import Seen
-from culvert.trial.outside import capture_parameters
+from culvert.trial.outside import LONG_RUN, capture_parameters
 
 READ_S = 10.0
 RECORDED = 5000
@@ -50,10 +50,17 @@ class Observer:
             )
 
     def begin(
-        self, canary: bytes, among: Among, *, record: int, sample_one_in: int
+        self,
+        canary: bytes,
+        among: Among,
+        *,
+        record: int,
+        sample_one_in: int,
+        marked_run: int = LONG_RUN,
     ) -> list[tuple[str, Task]]:
         """Begin to capture on all devices by which packets may leave the node, also on those that
-        were added since; returns when all do."""
+        were added since; returns when all do. Packets with marks have ``marked_run`` bytes of them
+        in a row."""
         scope = {} if among is None else {"scope": {"among": [str(one) for one in among]}}
         tasks = [
             (
@@ -64,6 +71,7 @@ class Observer:
                     direction="both",
                     sample_one_in=sample_one_in,
                     record=record,
+                    marked_run=marked_run,
                     snaplen_record=RECORDED_BYTES,
                     **capture_parameters(None, canary),
                     **scope,
@@ -132,11 +140,17 @@ def watching(
     *,
     record: int = 0,
     sample_one_in: int = 1,
+    marked_run: int = LONG_RUN,
 ) -> Iterator[None]:
     """Capture on all nodes while the body runs, then add to ``seen`` what each device carried;
     after an error of the body what the captures of nodes that still answer show."""
     begun = [
-        (each, each.begin(canary, among, record=record, sample_one_in=sample_one_in))
+        (
+            each,
+            each.begin(
+                canary, among, record=record, sample_one_in=sample_one_in, marked_run=marked_run
+            ),
+        )
         for each in observers
     ]
     try:

@@ -36,6 +36,7 @@ from culvert.topology.graph import Path
 from culvert.topology.spec import LabSpec
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
+from culvert.trial.outside import LONG_RUN
 from culvert.trial.session import MaxSizes, Session
 from culvert.vpns.base import Vpn
 
@@ -101,15 +102,20 @@ class Pods(Stage):
         session = open_session(stack, lab, vpn)
         return replace(session, max_sizes=self._max_sizes)
 
-    def proof(self, session: Session[Any], measurement: Measurement[Any]) -> PathProof:
+    def proof(
+        self, session: Session[Any], measurement: Measurement[Any], parameters: BaseModel
+    ) -> PathProof:
         assert isinstance(session, PodSession)
-        return PodProof(session, self._under, measurement)
+        one_in = SAMPLE_ONE_IN if measurement.saturates else 1
+        return PodProof(session, self._under, one_in, measurement.marked_run(parameters))
 
 
 class PodProof(PathProof):
     """Marked packets before and after; beside the measurement the devices of the nodes."""
 
-    def __init__(self, session: PodSession, under: Under, measurement: Measurement[Any]) -> None:
+    def __init__(
+        self, session: PodSession, under: Under, sample_one_in: int, marked_run: int
+    ) -> None:
         self._session = session
         self._under = under
         self._observers = under.observers.on(session.lab) if under.encrypted is not None else []
@@ -119,11 +125,9 @@ class PodProof(PathProof):
         self._programs = Programs()
         self._first_s = 0.0
         self._beside = LoadCaptures(
-            self._seen,
-            session.lab.placement,
-            SAMPLE_ONE_IN if measurement.saturates else 1,
-            measurement.marks_packets,
+            self._seen, session.lab.placement, sample_one_in, bool(marked_run)
         )
+        self._marked_run = marked_run or LONG_RUN
 
     def before(self) -> list[Check]:
         self._first_s = first_packet(self._session) - self._session.lab.begun_s
@@ -145,6 +149,7 @@ class PodProof(PathProof):
                 self._seen,
                 watch.among,
                 sample_one_in=self._beside.sample_one_in,
+                marked_run=self._marked_run,
             ),
         ):
             yield

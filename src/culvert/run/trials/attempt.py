@@ -209,7 +209,7 @@ class Attempt:
 
     def _on_path(self, session: Session, finding: TrialFinding) -> Outcome | None:
         """The outcome with its common metrics; None if a proof failed."""
-        proof = self._stage.proof(session, self._measurement)
+        proof = self._stage.proof(session, self._measurement, self._parameters)
         if not self._proved(finding, session.path, proof.before()):
             return None
         measuring = time.monotonic()

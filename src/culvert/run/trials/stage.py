@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Set
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any
 
+from pydantic import BaseModel
+
 from culvert.labs.base import Lab
 from culvert.labs.together import at_once
 from culvert.measurements.base import Measurement
@@ -85,7 +87,9 @@ class Stage(ABC):
         """A session on a path, which the stack closes; nodes that are ``busy`` have no probe."""
 
     @abstractmethod
-    def proof(self, session: Session[Any], measurement: Measurement[Any]) -> PathProof:
+    def proof(
+        self, session: Session[Any], measurement: Measurement[Any], parameters: BaseModel
+    ) -> PathProof:
         """How the session's path is proved."""
 
 
@@ -105,7 +109,10 @@ class Tunnels(Stage):
     ) -> Session:
         return open_session(stack, lab, vpn, path, busy=busy, max_sizes=self._max_sizes)
 
-    def proof(self, session: Session, measurement: Measurement[Any]) -> PathProof:
+    def proof(
+        self, session: Session, measurement: Measurement[Any], parameters: BaseModel
+    ) -> PathProof:
+        del parameters
         return TunnelProof(session, drives=measurement.drives_tunnel)
 
 
