@@ -46,10 +46,19 @@ def test_ciphertext_of_the_tunnel_passes(tunnel: Vpn) -> None:
 
 
 def test_a_check_says_who_has_seen_the_packets_and_what_was_not_kept(tunnel: Vpn) -> None:
-    seen = captured(seen_by="recorded by the wire", kernel_drops=5)
-    told = judge_capture(tunnel, seen, "canary")[0].detail
+    seen = captured(seen_by="recorded by the wire", unrecorded=5)
+    checks = judge_capture(tunnel, seen, "canary")
     lost = "(5 more were not recorded)"
-    assert told == f"100 of 100 packets recorded by the wire {lost} are of the tunnel"
+    assert checks[0].detail == f"100 of 100 packets recorded by the wire {lost} are of the tunnel"
+    assert all(check.passed for check in checks)
+
+
+def test_packets_that_nothing_has_searched_fail(tunnel: Vpn) -> None:
+    seen = captured(kernel_drops=5)
+    (failed,) = [one for one in judge_capture(tunnel, seen, "canary") if not one.passed]
+    assert failed.name == "no clear text on the underlay (canary)"
+    assert failed.detail == "the canary was in 0 of 100 packets captured (5 more were not captured)"
+    assert "fewer other programs" in failed.remedy
 
 
 def test_a_readable_canary_fails(tunnel: Vpn) -> None:

@@ -155,7 +155,12 @@ class _ByWire(Capture):
         finally:
             self.file.unlink()
         return captured.model_copy(
-            update={"seen_by": "recorded by the wire", "searched_by": "searched by the wire"}
+            update={
+                "seen_by": "recorded by the wire",
+                "searched_by": "searched by the wire",
+                "kernel_drops": 0,
+                "unrecorded": captured.kernel_drops,
+            }
         )
 
 

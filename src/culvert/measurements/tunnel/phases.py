@@ -102,7 +102,8 @@ def judge_lengths(
     ``sent_ns`` and ``answered_ns`` are CLOCK_REALTIME. Without a check where the recording is not
     complete, and for the baseline.
     """
-    incomplete = len(captured.recorded) >= most_recorded or captured.kernel_drops > 0
+    lost = captured.kernel_drops + captured.unrecorded
+    incomplete = len(captured.recorded) >= most_recorded or lost > 0
     if vpn.outer_flow is None or incomplete:
         return []
     expected = length_on_underlay(vpn, SMALLEST)

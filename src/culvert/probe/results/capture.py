@@ -91,7 +91,9 @@ class Captured(Result):
     """With structure in a message that may be clear text, such as a handshake's."""
     randomness: Randomness | None = None
     kernel_drops: int = 0
-    """Packets that were not captured because the buffer or the recording was full."""
+    """Packets that were neither captured nor searched because the buffer was full."""
+    unrecorded: int = 0
+    """Packets that the wire has searched, and no longer had when its recording ended."""
     recorded: list[RecordedPacket] = []
     seen_by: str = "captured"
     searched_by: str = "searched"
