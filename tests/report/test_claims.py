@@ -121,5 +121,10 @@ def test_the_evidence_in_words() -> None:
             "2.00\u00d7 [0.100, over 1\u202f000] over 10 blocks, adjusted p = 0.02; "
             "about 1 more block would decide",
         ),
+        (
+            judged(Verdict.UNDECIDED, ClaimEffect(1.42, 0.9, 1.9, ratio=True), 1663),
+            "1.42\u00d7 [0.90, 1.90] over 10 blocks, adjusted p = 0.02; "
+            "over 200 more blocks would decide",
+        ),
     ):
         assert evidence(one, labels) == words

@@ -14,9 +14,8 @@ from culvert.compare.sheet import Row, Sheet, Verdicts
 from culvert.compare.side import Runs, Side
 from culvert.report.labels import Labels, short_version
 from culvert.report.numbers import decimals_for, grouped, scale_for
-from culvert.report.sentences import joined
+from culvert.report.sentences import joined, repetitions
 from culvert.results import Parameters
-from culvert.units import plural
 
 _ENOUGH = 10
 """With fewer trials, the correlation of a series is too uncertain to be shown."""
@@ -193,8 +192,8 @@ def _line(one: Comparison, labels: Labels) -> WordedLine:
 def _note(one: Comparison) -> str:
     parts = [one.why] if one.why and not (one.more and one.why == SCATTERS) else []
     if one.more:
-        noun = "more block" if one.paired else "more trial" if one.runs_a is None else "more run"
-        parts.append(f"about {plural(one.more, noun)}{'' if one.paired else ' per side'}")
+        unit = "block" if one.paired else "trial" if one.runs_a is None else "run"
+        parts.append(f"{repetitions(one.more, unit)}{'' if one.paired else ' per side'}")
     n = min(one.n_a, one.n_b)
     if one.effective is not None and n >= _ENOUGH and one.correlated:
         parts.append(f"correlated: {n} trials, effective sample size {one.effective:.0f}")

@@ -75,13 +75,19 @@ def _undecided(winner: Winner, unit: str) -> str:
 
 def _more(pair: Paired, unit: str) -> str:
     """What would decide; beyond a practical number, how small the difference is."""
-    if pair.more is not None and pair.more <= PRACTICAL:
-        return f"about {plural(pair.more, f'more {unit}')}"
-    if pair.contrast is not None and pair.logarithmic:
+    practical = pair.more is not None and pair.more <= PRACTICAL
+    if not practical and pair.contrast is not None and pair.logarithmic:
         most = ratio_of(max(map(abs, pair.contrast.interval(pair.level)))) - 1
         if most < 1:
             return f"a difference of at most {100 * most:.2g} %"
-    return f"over {PRACTICAL} more {unit}s would be needed"
+    return repetitions(pair.more, unit)
+
+
+def repetitions(more: int | None, unit: str) -> str:
+    """How many more would decide, as far as the number is of use: ``about 2 more blocks``."""
+    if more is None or more > PRACTICAL:
+        return f"over {PRACTICAL} more {unit}s"
+    return f"about {plural(more, f'more {unit}')}"
 
 
 @dataclass(frozen=True)

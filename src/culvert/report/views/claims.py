@@ -10,7 +10,7 @@ from culvert.report.claims import Claims
 from culvert.report.labels import Labels
 from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import Scale, scale_for
-from culvert.report.sentences import times
+from culvert.report.sentences import repetitions, times
 from culvert.units import plural
 
 _PLAIN = Scale(1.0, "")
@@ -91,10 +91,11 @@ def evidence(one: Judged, labels: Labels) -> str:
     if one.why:
         parts.append(one.why)
     if one.verdict is Verdict.UNDECIDED and one.more is not None:
-        noun = "more block" if deciding is not None and deciding.paired else "more repetition"
-        more = plural(one.more, noun)
-        decide = f"about {more} would decide"
-        parts.append(decide if deciding is not None else f"at least {more} needed")
+        if deciding is None:
+            parts.append(f"at least {plural(one.more, 'more repetition')} needed")
+        else:
+            unit = "block" if deciding.paired else "repetition"
+            parts.append(f"{repetitions(one.more, unit)} would decide")
     return "; ".join(parts)
 
 
