@@ -27,6 +27,7 @@ def test_any_study_measures_two_builds(study: str) -> None:
     assert made.requested == own.requested
     assert made.file.lab == own.file.lab
     assert made.file.claim == ()
+    assert {cell.vpn for cell in Plan.of(made).cells} == {*made.vpns[1:]}
     build = made.build_of(made.vpns[2])
     assert build is not None
     assert build.commit == "head"

@@ -13,6 +13,7 @@ from culvert.files.plain import read_plain
 from culvert.study.builds import BuildTable, built
 from culvert.study.shipped import find_study
 from culvert.study.toml import MOST_BYTES, read_toml
+from culvert.study.vpn_id import BASELINE
 
 UNBUILT = BuildTable(programs="/")
 """In the place of a build, to check the study before anything is built."""
@@ -22,7 +23,8 @@ _OF_ITS_VPNS = ("claim", "published", "scale", "lacking", "exclude", "build")
 
 @dataclass(frozen=True)
 class Composed:
-    """Conditions, measurements and lab are those of ``study``, a file or a shipped name."""
+    """Conditions, measurements and lab are those of ``study``, a file or a shipped name. The
+    builds are compared with each other, so the baseline takes no time of theirs."""
 
     study: str
     vpn: str
@@ -32,7 +34,7 @@ class Composed:
         return to_toml(self._tables(builds, plan))
 
     def pair(self, builds: Mapping[str, BuildTable], seed: int, kind: str) -> str:
-        """One block of one measurement, without the baseline."""
+        """One block of one measurement."""
         plan = {"blocks": 1, "seed": seed, "warmup": 0}
         data = self._tables(builds, plan)
         data["measurement"] = [one for one in data["measurement"] if one.get("kind") == kind]
@@ -40,7 +42,6 @@ class Composed:
             raise StudyError(
                 self.study, f'it has no measurement "{kind}"', "name a study that has, with --study"
             )
-        data["exclude"] = [{"vpns": ["none"]}]
         return to_toml(data)
 
     def _tables(self, builds: Mapping[str, BuildTable], plan: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,6 +50,7 @@ class Composed:
         data = {key: value for key, value in data.items() if key not in _OF_ITS_VPNS}
         data["vpns"] = [built(self.vpn, name) for name in builds]
         data["plan"] = {**data.get("plan", {}), **plan}
+        data["exclude"] = [{"vpns": [BASELINE]}]
         data["build"] = {name: table.model_dump() for name, table in builds.items()}
         return data
 
