@@ -13,12 +13,14 @@ from culvert.measurements.leak import leak
 from culvert.measurements.leak.leak import Leak, LeakParameters
 from culvert.measurements.leak.phases import Phase, Run, Suspend, action_for
 from culvert.measurements.leak.resolver import PROGRAM, Libc
-from culvert.measurements.leak.watched import Watched
+from culvert.measurements.leak.watched import Watched, silent
 from culvert.probe.results import FlowTally, LeakedPacket, LeakKind, Leaks
 from culvert.results import Status
 from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
 from culvert.trial.session import Session
+from culvert.vpns.abilities import Resuming
+from culvert.vpns.variant import Carried
 from tests.here import HERE
 from tests.measurements.leaking import (
     after,
@@ -30,12 +32,17 @@ from tests.measurements.leaking import (
     router_advertisement,
 )
 from tests.run.cells import measure, value, vpn
+from tests.vpns.tunnels import installed
 
 EVENT_NS = 1_000_000_000
 KILL_SWITCHES = (
     "wireguard/go+killswitch",
     pytest.param("openvpn/aes-256-gcm+killswitch", marks=pytest.mark.long),
     pytest.param("strongswan/esp-aes128gcm+killswitch", marks=pytest.mark.long),
+    installed("headscale/direct+killswitch", pytest.mark.long),
+    installed("headscale/relay+killswitch", pytest.mark.long),
+    installed("sing-box/hysteria2+killswitch", pytest.mark.long),
+    installed("sing-box/vless+killswitch", pytest.mark.long),
 )
 
 
@@ -58,6 +65,12 @@ def watched(*packets: LeakedPacket, up_before: bool = True) -> dict[tuple[str, s
     return {(each.name, each.labels.get("kind", "")): each.value for each in seen.metrics()}
 
 
+def phases_of(word: str) -> list[Phase]:
+    """Those that the VPN has."""
+    resumes = isinstance(vpn(word), Resuming)
+    return [phase for phase in Phase if resumes or phase is not Phase.RECONNECT]
+
+
 def test_leaks_count_from_the_event_by_kind() -> None:
     figures = watched(
         packet(LeakKind.UDP, -5),
@@ -77,6 +90,13 @@ def test_nothing_has_no_times_and_is_counted_by_each_kind() -> None:
     figures = watched()
     assert [figures["leaked_packets", kind] for kind in LeakKind] == [0] * len(LeakKind)
     assert ("first_leak_ms", "") not in figures
+
+
+def test_a_proxy_answers_no_pings() -> None:
+    unanswered = FlowTally(name="", attempts=9, answered=0, unanswered=9)
+    tallies = dict.fromkeys(("tcp", "icmp", "icmp6"), unanswered)
+    assert silent(tallies, Carried.PACKETS) == ["tcp", "icmp"]
+    assert silent(tallies, Carried.PAYLOAD) == ["tcp"]
 
 
 def test_before_the_tunnel_is_up_everything_is_clear() -> None:
@@ -152,7 +172,7 @@ def test_a_kill_switch_without_effect_is_refused() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("word", KILL_SWITCHES)
 def test_a_kill_switch_leaks_nothing_in_any_phase(word: str) -> None:
-    for phase in Phase:
+    for phase in phases_of(word):
         finding = after(word, phase)
         assert (finding.status, finding.reason, phase) == (Status.OK, "", phase)
         assert (leaked(finding), phase) == ({}, phase)
@@ -170,7 +190,14 @@ def test_a_watch_that_ends_before_the_first_answers_is_valid() -> None:
 @pytest.mark.lab
 @pytest.mark.vpn
 @pytest.mark.parametrize(
-    "word", ["wireguard/go", "openvpn/aes-256-gcm", "strongswan/esp-aes128gcm"]
+    "word",
+    [
+        "wireguard/go",
+        "openvpn/aes-256-gcm",
+        "strongswan/esp-aes128gcm",
+        installed("headscale/direct"),
+        installed("sing-box/hysteria2"),
+    ],
 )
 @pytest.mark.parametrize("phase", ["kill", "stop"])
 def test_without_a_kill_switch_a_client_that_ends_leaks(word: str, phase: str) -> None:
@@ -261,7 +288,7 @@ def test_systemd_resolved_asks_the_resolver_of_the_link_beside_the_tunnel() -> N
 @with_resolved
 @pytest.mark.parametrize("word", KILL_SWITCHES)
 def test_with_systemd_resolved_a_kill_switch_leaks_nothing_in_any_phase(word: str) -> None:
-    for phase in Phase:
+    for phase in phases_of(word):
         finding = after(word, phase, **RESOLVED)
         assert (finding.status, finding.reason, phase) == (Status.OK, "", phase)
         assert (leaked(finding), phase) == ({}, phase)

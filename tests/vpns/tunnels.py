@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+from _pytest.mark import ParameterSet
+
 from culvert.labs.base import Lab
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.node import Node
@@ -31,6 +34,12 @@ def planned(text: str) -> Vpn:
 def skip_reason(text: str) -> str:
     """What this machine lacks for it; empty if nothing."""
     return "; ".join(f"{lack.what}: {lack.remedy}" for lack in driver(text).missing(HERE))
+
+
+def installed(text: str, *marks: pytest.MarkDecorator) -> ParameterSet:
+    """The VPN as a parameter of a test, which is skipped where the machine lacks it."""
+    why_not = skip_reason(text)
+    return pytest.param(text, marks=[*marks, pytest.mark.skipif(bool(why_not), reason=why_not)])
 
 
 def bring_up(vpn: Vpn, lab: Lab) -> None:

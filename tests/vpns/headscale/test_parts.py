@@ -221,12 +221,15 @@ def test_a_policy_permits_by_address_protocol_and_port() -> None:
 
 
 def test_a_policy_without_permits_has_no_rules() -> None:
-    assert json.loads(as_acls(Policy(), ADDRESSES)) == {"acls": []}
+    assert json.loads(as_acls(Policy(), ADDRESSES))["acls"] == []
 
 
-def test_routes_to_networks_behind_a_member_are_approved() -> None:
+def test_routes_to_networks_behind_a_member_and_to_everything_are_approved() -> None:
     found = json.loads(as_acls(OPEN, ADDRESSES, [IPv4Network("198.18.9.0/24")]))
-    assert found["autoApprovers"] == {"routes": {"198.18.9.0/24": ["culvert@"]}}
+    assert found["autoApprovers"] == {
+        "routes": {"198.18.9.0/24": ["culvert@"]},
+        "exitNode": ["culvert@"],
+    }
 
 
 def test_the_status_of_a_member(tmp_path: Path) -> None:
@@ -343,7 +346,12 @@ def test_a_tailscaled_that_does_not_answer_is_the_vpns_error(tmp_path: Path) -> 
             raise TimeoutError("timed out")
 
     api = LocalApi(fake(Silent(tmp_path)), "socket")
-    for request in (api.peers, api.sent, lambda: api.want(running=True)):
+    for request in (
+        api.peers,
+        api.sent,
+        lambda: api.want(running=True),
+        lambda: api.use_exit(ADDRESSES["b"]),
+    ):
         with pytest.raises(VpnError, match="tailscaled on node a: no answer: timed out"):
             request()
     with pytest.raises(OSError, match="timed out"):  # a wait tries again

@@ -3,7 +3,7 @@ forwards its clients' packets to it under its own address.
 
 ::
 
-    client ── core ─┬─ gateway     masquerades what comes from 198.19.0.0/16 and its IPv6 network
+    client ── core ─┬─ gateway     masquerades what it forwards
                     └─ public
 """
 
@@ -17,16 +17,15 @@ from culvert.labs.netns.node import NetnsNode
 from culvert.labs.router import firewall
 from culvert.topology.graph import Role
 from culvert.topology.ip import IpVersion
-from culvert.topology.plan import PUBLIC_IPV6, TUNNELS, TUNNELS_IPV6, Plug, UnderlayPlan
+from culvert.topology.plan import PUBLIC_IPV6, Plug, UnderlayPlan
 
-_EXIT = f"""\
-table inet culvert_exit {{
-  chain postrouting {{
+_EXIT = """\
+table inet culvert_exit {
+  chain postrouting {
     type nat hook postrouting priority srcnat;
-    ip saddr {TUNNELS} oifname "u0" masquerade
-    ip6 saddr {TUNNELS_IPV6} oifname "u0" masquerade
-  }}
-}}
+    oifname "u0" masquerade
+  }
+}
 """
 _FORWARDS = {**sysctls.ROUTER[IpVersion.V4], "net/ipv6/conf/all/forwarding": "1"}
 

@@ -35,6 +35,7 @@ from culvert.trial.outside import capture_parameters
 from culvert.trial.session import Session
 from culvert.units import DurationS, PerSecond
 from culvert.vpns.abilities import full_tunnel
+from culvert.vpns.variant import Carried
 from culvert.waiting import wait_until
 
 LEAD_S = 0.5
@@ -116,7 +117,8 @@ def watch(session: Session, parameters: LeakParameters, action: PhaseAction) -> 
     lasting_s = MOST_LEADS * LEAD_S + EVENT_S + 3 * parameters.hold_s + parameters.suspend_s
     leaks = _begin_leaks(session, lasting_s)
     applications = Applications(session, action.resolver, parameters.rate_pps, lasting_s)
-    before = _lead(applications, MOST_LEADS if action.up_before else 1)
+    carries = session.vpn.carries
+    before = _lead(applications, carries, MOST_LEADS if action.up_before else 1)
     event_ns = session.source.realtime_ns()
     halted = action.halted(session)
     action.cause(session)
@@ -124,7 +126,7 @@ def watch(session: Session, parameters: LeakParameters, action: PhaseAction) -> 
     after = applications.renew()
     ended_ns = session.source.realtime_ns()
     found = parse(Leaks, leaks.stop(_ENDING_S))
-    reached = before if action.up_before else _lead(applications, MOST_LEADS)
+    reached = before if action.up_before else _lead(applications, carries, MOST_LEADS)
     looked_up = [*action.resolver.checks()]
     applications.close()
     fall_silent(session)
@@ -143,12 +145,12 @@ def watch(session: Session, parameters: LeakParameters, action: PhaseAction) -> 
     )
 
 
-def _lead(applications: Applications, most: int) -> Mapping[str, FlowTally]:
+def _lead(applications: Applications, carries: Carried, most: int) -> Mapping[str, FlowTally]:
     """The messages of the last LEAD_S seconds."""
     for left in reversed(range(most)):
         time.sleep(LEAD_S)  # part of the method
         tallies = applications.renew()
-        if not (left and silent(tallies)):
+        if not (left and silent(tallies, carries)):
             break
     return tallies
 

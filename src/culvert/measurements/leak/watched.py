@@ -11,15 +11,20 @@ from culvert.results import Metric, Series
 from culvert.topology.graph import Role
 from culvert.trial.check import Check
 from culvert.trial.session import Session
+from culvert.vpns.variant import Carried
 
 LONGEST_PAUSE_S = 1.0
 """Without a message of a flow: one that did not send leaks nothing."""
 
 
-def silent(tallies: Mapping[str, FlowTally]) -> list[str]:
-    """The flows of IPv4 of which no message was answered; not every tunnel carries IPv6."""
+def silent(tallies: Mapping[str, FlowTally], carries: Carried) -> list[str]:
+    """The flows of IPv4 of which no message was answered; not every tunnel carries IPv6, and a
+    proxy carries no pings."""
+    pings = {FlowKind.ICMP} if carries is Carried.PAYLOAD else set()
     return [
-        name for name, tally in tallies.items() if not name.endswith("6") and not tally.answered
+        name
+        for name, tally in tallies.items()
+        if not name.endswith("6") and name not in pings and not tally.answered
     ]
 
 
@@ -96,7 +101,7 @@ class Watched:
             f"listed, on node {session.lab.of_role(Role.ROUTER)[0].name}",
             "lower the rate, or stop other programs on this machine",
         )
-        yield self._reached()
+        yield self._reached(session.vpn.carries)
         pause_ns = self._longest_pause_ns()
         yield Check(
             "the applications sent all the time",
@@ -122,9 +127,9 @@ class Watched:
                 "the tunnel does not cross the provider's router: check the routes",
             )
 
-    def _reached(self) -> Check:
+    def _reached(self, carries: Carried) -> Check:
         """Whether flows of IPv4 were answered through the tunnel."""
-        unanswered = silent(self.reached)
+        unanswered = silent(self.reached, carries)
         answered = sum(tally.answered for tally in self.reached.values())
         return Check(
             "the applications reach the public host",

@@ -146,12 +146,12 @@ def as_acls(
 ) -> str:
     """A policy in Headscale's form: rules by the members' addresses. What no rule accepts is
     dropped, but members answer pings of whoever may send them anything. Routes to the networks
-    ``behind`` a member are approved as soon as it has them."""
+    ``behind`` a member, and to everything, are approved as soon as it has them."""
     rules = [_rule(permit, addresses) for permit in policy.permits]
-    found: dict[str, object] = {"acls": [_EVERYTHING] if policy.everything else rules}
-    if behind:
-        found["autoApprovers"] = {"routes": {str(each): [f"{_USER}@"] for each in behind}}
-    return json.dumps(found)
+    members = [f"{_USER}@"]
+    approvers = {"routes": {str(each): members for each in behind}, "exitNode": members}
+    acls = [_EVERYTHING] if policy.everything else rules
+    return json.dumps({"acls": acls, "autoApprovers": approvers})
 
 
 def _rule(permit: Permit, addresses: Mapping[str, IPv4Address]) -> dict[str, object]:

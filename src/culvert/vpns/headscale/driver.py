@@ -34,6 +34,7 @@ from culvert.vpns.headscale.control import HEADSCALE, Control
 from culvert.vpns.headscale.members import Member
 from culvert.vpns.headscale.relay import DERPER, Relay
 from culvert.vpns.headscale.variants import OPTIONS, PLAIN, VARIANTS, Ports
+from culvert.vpns.parts import kill_switch
 from culvert.vpns.wireguard.packet import WIREGUARD
 
 
@@ -48,6 +49,10 @@ class Headscale(AssigningMeshVpn):
     role = "headscale"
     programs = (members.DAEMON, members.CLIENT, HEADSCALE, DERPER)
     tables = frozenset({"52"})
+    kill_switch = (
+        "Culvert's, a rule of nftables: the exit node's routes end with tailscaled, so what is "
+        "neither marked by tailscaled nor by the device is rejected"
+    )
     device, fixed_range = members.DEVICE, control.ADDRESSES
     port = Ports.member
     watchers = 1
@@ -83,6 +88,7 @@ class Headscale(AssigningMeshVpn):
         )
         self._control.write(self._relay.map(measured=self.claims_direct))
         self._members = {each.name: Member(self, each) for each in self.lab.members}
+        kill_switch.load(self, self.lab.of_role(Role.CLIENT), self.device, [members.OWN])
 
     def serve(self, server: Node) -> None:
         """Start derper; or headscale, which makes the members' key."""
@@ -117,8 +123,14 @@ class Headscale(AssigningMeshVpn):
             self.join(node)
         source, target = self._ends(path)
         source.meet(target, direct=self.claims_direct)
+        if self.lab.spec.topology.full_tunnel:
+            source.use_exit(target)
         for client in self.lab.of_role(Role.CLIENT) if self.lab.behind else ():
-            self._members[client.name].await_routes()
+            self._members[client.name].await_routes(self.lab.behind)
+
+    def stop(self, lab: Lab) -> None:
+        super().stop(lab)
+        kill_switch.remove(self, lab)
 
     def drop(self, path: Path) -> None:
         for node in self.lab.ends(path):

@@ -69,8 +69,8 @@ class MemberStatus:
 class LocalApi:
     """Requests to the tailscaled of a node; ``path`` is its socket.
 
-    If it does not answer, those that waits repeat raise OSError; ``peers``, ``sent`` and ``want``
-    raise VpnError.
+    If it does not answer, those that waits repeat raise OSError; ``peers``, ``sent``,
+    ``want`` and ``use_exit`` raise VpnError.
     """
 
     def __init__(self, node: Node, path: str) -> None:
@@ -132,7 +132,14 @@ class LocalApi:
 
     def want(self, *, running: bool) -> None:
         """``tailscale up`` and ``tailscale down`` of a member that is registered."""
-        body = json.dumps({"WantRunning": running, "WantRunningSet": True})
+        self._prefer("WantRunning", running)
+
+    def use_exit(self, address: IPv4Address) -> None:
+        """``tailscale set --exit-node``: everything goes to that member, now and after a start."""
+        self._prefer("ExitNodeIP", str(address))
+
+    def _prefer(self, name: str, value: object) -> None:
+        body = json.dumps({name: value, f"{name}Set": True})
         with self._answering():
             self._request("PATCH", "/prefs", body)
 

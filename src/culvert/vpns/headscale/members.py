@@ -32,6 +32,8 @@ _TO_RELAY, _CANCELLED = "connect to region", "context canceled"
 _POLL_S = 0.005
 _DISCOVER_S = 0.05
 """Time between attempts to find a direct path; by itself tailscaled repeats them after 5 s."""
+OWN = "meta mark and 0xff0000 == 0x80000"
+"""Its packets on the underlay, in nft's language (tsconst.LinuxBypassMark of tailscale.com)."""
 _RULES, _TABLE = (5210, 5230, 5250, 5270), 52
 """Priorities of its rules, and its routing table (router_linux.go of wgengine/router/osrouter)."""
 
@@ -137,22 +139,29 @@ class Member:
             raise VpnError(what, f"it did not register: {' / '.join(lines)}", remedy)
 
     def _routing(self) -> list[str]:
-        """The gateway is a subnet router for the networks behind it."""
+        """The gateway is a subnet router for the networks behind it, or the exit node."""
+        gateway = self.node.role is Role.GATEWAY
+        if self.vpn.lab.spec.topology.full_tunnel:
+            return ["--advertise-exit-node"] if gateway else []
         behind = ",".join(map(str, self.vpn.lab.behind))
         if not behind:
             return []
-        gateway = self.node.role is Role.GATEWAY
         return [f"--advertise-routes={behind}" if gateway else "--accept-routes"]
 
-    def await_routes(self) -> None:
-        """Return when it has the routes to the networks behind the gateway."""
+    def use_exit(self, gateway: Member) -> None:
+        """Make the gateway its exit node; returns when its default route is the device."""
+        self.api.use_exit(gateway.address)
+        self.await_routes(["default"])
+
+    def await_routes(self, destinations: Sequence[object]) -> None:
+        """Return when it has the routes that other members offer."""
         ip = self.node.require("ip", "install iproute2")
 
         def routed() -> bool:
             shown = self.node.run([ip, "route", "show", "table", str(_TABLE)], check=False).stdout
-            return all(f"{network} " in shown for network in self.vpn.lab.behind)
+            return all(f"{destination} " in shown for destination in destinations)
 
-        self._wait(routed, "had routes to the networks behind the gateway")
+        self._wait(routed, f"had routes to {', '.join(map(str, destinations))}")
 
     def _discover(self, other: Member, *, direct: bool) -> None:
         """A WireGuard handshake before that would be lost, and repeated after 5 s only."""

@@ -11,6 +11,7 @@ from culvert.vpns.headscale.variants import Ports
 from culvert.vpns.wireguard.packet import WIREGUARD
 
 _TCP, _UDP = 6, 17
+_HTTPS = 443
 _DISCOVERY = b"TS\xf0\x9f\x92\xac"
 _DISCOVERED = OuterMessage(_DISCOVERY, least=len(_DISCOVERY) + 32 + 24 + 16, noise_from=6)
 """The sender's key, a nonce, a sealed box."""
@@ -22,8 +23,9 @@ _BEGINS = (b"\x16\x03", b"GET /derp", b"HTTP/1.1 101")
 
 
 def relayed(ports: Ports) -> OuterFlow:
-    """Nothing from member to member: a proof reports any such packet."""
-    servers = OuterFlow(_TCP, frozenset({ports.control, ports.relay}))
+    """Nothing from member to member: a proof reports any such packet. A member that waits for the
+    control server tries HTTPS too (control/controlhttp)."""
+    servers = OuterFlow(_TCP, frozenset({ports.control, ports.relay, _HTTPS}))
     return OuterFlow(_UDP, frozenset({ports.stun}), also=(servers,), messages=(_STUN,))
 
 

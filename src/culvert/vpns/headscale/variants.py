@@ -9,6 +9,7 @@ from typing import Self
 from culvert.vpns import authoring
 from culvert.vpns.authoring import DataCipher, Role, Variant, kept_relayed
 from culvert.vpns.headscale.members import MTU
+from culvert.vpns.parts import kill_switch
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,10 @@ class Ports(authoring.Ports):
 
 RELAYED = "relay"
 PLAIN = "plain"
-OPTIONS = {PLAIN: "DERP over HTTP without TLS; WireGuard's packets in it stay encrypted"}
+OPTIONS = {
+    PLAIN: "DERP over HTTP without TLS; WireGuard's packets in it stay encrypted",
+    kill_switch.OPTION: kill_switch.HELP,
+}
 _FACTS = {
     "cipher": "ChaCha20-Poly1305",
     "key exchange": "Noise IKpsk2, Curve25519, BLAKE2s",

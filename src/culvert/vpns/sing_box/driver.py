@@ -19,10 +19,12 @@ from culvert.vpns.authoring import (
     DataCipher,
     Node,
     OuterPacket,
+    Process,
     TunProgram,
     Variant,
     underlay_address,
 )
+from culvert.vpns.parts import kill_switch
 from culvert.vpns.parts.handshakes import of_quic, of_tls
 from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.sing_box.protocols import (
@@ -39,6 +41,8 @@ _PORT = 8443
 _TLS_HANDSHAKE = 2500
 """With X25519MLKEM768 and a certificate of P-384: 1.7 kB there and 2.0 kB back."""
 _DEVICE, _DIRECT = "device", "direct"
+_RULES = range(9000, 9011)
+"""Priorities of its rules, which lead to table 2022 (tun.go and tun_linux.go of sing-tun)."""
 
 
 def _variant(protocol: Protocol, summary: str, keys: str = "TLS 1.3") -> Variant:
@@ -50,6 +54,9 @@ def _variant(protocol: Protocol, summary: str, keys: str = "TLS 1.3") -> Variant
     }
     # Go's TLS chooses AES where the processor has instructions for it.
     return Variant(protocol, summary, facts, cipher=DataCipher.AES)
+
+
+_OPTIONS = {kill_switch.OPTION: f"{kill_switch.HELP}, and strict_route"}
 
 
 class SingBox(TunProgram):
@@ -67,6 +74,12 @@ class SingBox(TunProgram):
             keys="none: from a password, the same for all connections; TLS is a cover",
         ),
     )
+    options = _OPTIONS
+    kill_switch = (
+        "strict_route, and Culvert's rule of nftables, because sing-box's routes end with it: what "
+        "is neither to the server's port nor by the device is rejected"
+    )
+    tables = frozenset({"2022"})
     role = program = "sing-box"
     version_arguments = ()
     capabilities = frozenset({Capability.NET_ADMIN})
@@ -90,6 +103,7 @@ class SingBox(TunProgram):
         (source,), target = self.sources, self.target
         authority, known = Authority(KeyKind.SECP384R1), new_credentials()
         for node, peer in ((source, target), (target, source)):
+            leads = self.lab.spec.topology.full_tunnel and node is source
             authority.equip(node, "sing-box", NAME, CertificateUsage.SERVER)
             ends = Ends(
                 listen=str(underlay_address(node)),
@@ -105,29 +119,47 @@ class SingBox(TunProgram):
                 "address": [str(address) for address in self.inside(node)],
                 "mtu": self.inner_mtu,
                 "dns_mode": "disabled",  # else the next address, the peer's, is taken for DNS
+                "auto_route": leads,
+                "strict_route": kill_switch.OPTION in self.chosen,
             }
             direct = {"type": "direct", "tag": _DIRECT}
             configuration = {
                 "log": {"level": "warn"},
                 "inbounds": [device, *ends.inbounds(self._protocol)],
                 "outbounds": [*ends.outbounds(self._protocol), direct],
-                "route": {"rules": self._rules(node, peer)},
+                "route": {"rules": self._rules(node, peer), "auto_detect_interface": leads},
             }
             node.write("sing-box/config.json", json.dumps(configuration), secret=True)
+        protocol = "udp" if self._protocol.over_quic else "tcp"
+        server = f"ip daddr {underlay_address(target)} {protocol} dport {self.port}"
+        kill_switch.load(self, self.sources, self.device, [server])
 
     def _rules(self, node: Node, peer: Node) -> Sequence[Json]:
         """From the device to the peer, from the peer to this node, and nowhere else. Without the
         first one sing-box itself answers pings of any address."""
-        own, its = ([str(each.ip) for each in self.inside(one)] for one in (node, peer))
         return (
             {"network": "icmp", "action": "reject", "method": "drop"},
-            {"inbound": _DEVICE, "ip_cidr": its, "outbound": PEER},
-            {"inbound": SERVER, "ip_cidr": own, "outbound": _DIRECT},
+            {"inbound": _DEVICE, **self._only(peer), "outbound": PEER},
+            {"inbound": SERVER, **self._only(node), "outbound": _DIRECT},
             {"action": "reject"},
         )
 
+    def _only(self, node: Node) -> Json:
+        """The destinations beyond a node's end: its own, or all beyond a gateway to everything."""
+        if node is self.target and self.lab.spec.topology.full_tunnel:
+            return {}
+        return {"ip_cidr": [str(each.ip) for each in self.inside(node)]}
+
     def arguments(self, node: Node) -> Sequence[str]:
         return ["run", "--disable-color", "-c", str(node.directory / "sing-box/config.json")]
+
+    def sweep(self, node: Node, ended: Sequence[Process]) -> None:
+        """Remove the rules that a killed sing-box leaves; the routes end with the device."""
+        for version in ("-4", "-6") if ended else ():
+            rules = node.run(["ip", version, "rule"]).stdout.splitlines()
+            own = [int(rule.partition(":")[0]) for rule in rules]
+            lines = [f"rule delete priority {each}" for each in own if each in _RULES]
+            node.run(["ip", version, "-batch", "-"], stdin="\n".join(lines))
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         return (of_quic if self._protocol.over_quic else of_tls)(packet.payload)
