@@ -87,6 +87,9 @@ class Ocserv(TunProgram):
     capabilities = TUNNEL | {Capability.SYS_ADMIN, Capability.SETUID, Capability.SETGID}
     no_initiation = "the target has no device, and so no address to answer at, before the login"
     device, port = "vpns0", _PORT
+    up_deadline_s = 90.0
+    """In a few of a thousand handshakes GnuTLS 3.7.9 has read the server's last message of DTLS and
+    waits for it on; openconnect gives up after 12 s, and tries again after 60 s."""
 
     def choose(self, lab: Lab) -> None:
         """ocserv has the beginning of the name, and appends the number 0."""
