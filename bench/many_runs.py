@@ -36,7 +36,8 @@ def write_runs(directory: Path, count: int) -> None:
     for number, place in enumerate(found):
         begun = (_BEGIN + timedelta(hours=number)).isoformat()
         facts = json.dumps({"kernel.release": f"6.{number * 8 // count}"})
-        of_run = {"id": place.id, "run": place.name, "started_at": begun, "facts": facts}
+        of_run = {"id": place.id, "run": place.name, "facts": facts}
+        of_run |= {"started_at": begun, "identity": begun}
         runs.append(one.runs.row(0, named=True) | of_run)
         noise = rng.normal(1, 0.02, len(one.cells)) * (0.95 if number > 0.6 * count else 1)
         cells.append(

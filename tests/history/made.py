@@ -29,6 +29,7 @@ def made(
             "made",
             "one",
             (_BEGIN + timedelta(days=number)).isoformat(),
+            f"run {number}",
             json.dumps(dict(facts[number]) if facts else {}),
         )
         for number in range(count)

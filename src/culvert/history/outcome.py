@@ -37,8 +37,7 @@ def history(
     """The series of all runs at or below the directories. ``metrics``: names or patterns; empty for
     the main metrics. Raises UsageError."""
     found, unread = summaries(places(directories), metrics or compared_metrics())
-    # A copy of a run is no second run.
-    runs = found.runs.unique(("study", "machine", "started_at"), keep="first", maintain_order=True)
+    runs = found.runs.unique("identity", keep="first", maintain_order=True)
     if metrics and found.cells.is_empty():
         raise UsageError(
             f"--metrics {','.join(metrics)}",

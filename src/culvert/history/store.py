@@ -33,7 +33,7 @@ from culvert.statistics.intervals import median_intervals
 from culvert.study.vpn_id import BASELINE
 
 NAME = ".culvert-history"
-FORM = 1
+FORM = 2
 """In the names of the files: other forms are ignored."""
 _LOCK = "lock"
 _MOST_PARTS = 8
@@ -46,9 +46,11 @@ RUNS: dict[str, type[pl.DataType]] = {
     "study": pl.String,
     "machine": pl.String,
     "started_at": pl.String,
+    "identity": pl.String,
     "facts": pl.String,
 }
-"""One row per run. ``id`` is that of its place and state; ``facts``: JSON of texts by name."""
+"""One row per run. ``id`` is that of its place and state, ``identity`` that of the run, which its
+copies share; ``facts``: JSON of texts by name."""
 CELLS: dict[str, type[pl.DataType]] = {
     "id": pl.Int64,
     "series": pl.Int64,
@@ -228,6 +230,7 @@ def summarised(place: Place, run: RunInfo, rows: pl.DataFrame) -> Tables:
         run.study,
         machine_of(run),
         run.started_at,
+        run.identity,
         json_text(facts_of(run)),
     )
     found = observations(with_defaults(rows)).filter(pl.col("labels") == "{}")

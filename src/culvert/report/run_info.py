@@ -25,6 +25,8 @@ class RunInfo:
     title: str = ""
     toml: str = ""
     canonical: str = "{}"
+    digest: str = ""
+    """Of ``canonical``."""
     seed: int | None = None
     culvert_version: str = ""
     lab: str = ""
@@ -44,9 +46,9 @@ class RunInfo:
         return self.lab == IMPORTED
 
     @property
-    def identity(self) -> tuple[str, int | None, str]:
+    def identity(self) -> str:
         """The same for copies of a run, another for every other run."""
-        return self.canonical, self.seed, self.started_at
+        return f"{self.digest} {self.seed} {self.started_at}"
 
     @cached_property
     def content(self) -> Mapping[str, Any]:
