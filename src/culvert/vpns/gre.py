@@ -8,20 +8,17 @@ mode, with manual keys.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from socket import IPPROTO_GRE
-from typing import ClassVar
 
 from culvert.vpns.authoring import (
     ONLY_IPV4,
     Host,
-    LabError,
     Missing,
     Node,
     OuterFlow,
     Process,
     Variant,
-    VpnError,
     underlay_address,
 )
 from culvert.vpns.ipsec import transforms as ipsec
@@ -37,11 +34,9 @@ class Gre(KernelDevice):
 
     name = "gre"
     summary = "GRE over IPsec by the kernel, with manual keys"
-    variants: ClassVar[tuple[Variant, ...]] = tuple(
-        ipsec.variant(name, FACTS) for name in ("esp-aes128gcm", "esp-aes256gcm")
-    )
+    variants = tuple(ipsec.variant(name, FACTS) for name in ("esp-aes128gcm", "esp-aes256gcm"))
     # gre0 is the kernel's own.
-    device, kernel_kind, feature = "gre1", "gre", "gre"
+    device, kernel_kind = "gre1", "gre"
     underlays = ONLY_IPV4
     ipv6_inside = True
     cpu_attributable = False
@@ -62,16 +57,17 @@ class Gre(KernelDevice):
     def configure(self) -> None:
         self._commands.write()
 
+    def attributes(self, node: Node) -> Mapping[str, object]:
+        (peer,) = self.peers(node)
+        return {
+            "gre_local": str(underlay_address(node)),
+            "gre_remote": str(underlay_address(peer)),
+        }
+
     def make_end(self, node: Node) -> None:
         """Keys first: no packet of the device leaves in clear text."""
-        (peer,) = self.peers(node)
-        ends = {"gre_local": underlay_address(node), "gre_remote": underlay_address(peer)}
         self._commands.set(node)
-        try:
-            node.add_link(self.device, "gre", **{name: str(end) for name, end in ends.items()})
-        except LabError as error:
-            raise VpnError(self.id, error.why, error.remedy) from error
-        self.set_up_device(node)
+        super().make_end(node)
 
     def sweep(self, node: Node, ended: Sequence[Process]) -> None:
         super().sweep(node, ended)

@@ -8,18 +8,10 @@ fails.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from ipaddress import IPv4Interface
-from typing import ClassVar
 
-from culvert.vpns.authoring import (
-    DataCipher,
-    DataPath,
-    LabError,
-    Node,
-    Variant,
-    VpnError,
-    underlay_address,
-)
+from culvert.vpns.authoring import DataCipher, DataPath, Node, Variant, underlay_address
 from culvert.vpns.kernel_device import KernelDevice
 
 DEVICE = "vxlan0"
@@ -32,7 +24,7 @@ class Vxlan(KernelDevice):
 
     name = "vxlan"
     summary = "VXLAN, a tunnel without encryption: the proof must fail on it"
-    variants: ClassVar[tuple[Variant, ...]] = (
+    variants = (
         Variant(
             "plain",
             "the kernel's VXLAN with one unicast peer",
@@ -42,7 +34,7 @@ class Vxlan(KernelDevice):
         ),
     )
 
-    device, port, kernel_kind, feature = DEVICE, PORT, "vxlan", "vxlan"
+    device, port, kernel_kind = DEVICE, PORT, "vxlan"
     overhead = 20 + 8 + 8 + 14
 
     @property
@@ -54,22 +46,16 @@ class Vxlan(KernelDevice):
         super().determine_data_path(node)
         return DataPath.NONE
 
-    def make_end(self, node: Node) -> None:
+    def attributes(self, node: Node) -> Mapping[str, object]:
         (peer,) = self.peers(node)
-        try:
-            node.add_link(
-                self.device,
-                "vxlan",
-                vxlan_id=_VNI,
-                vxlan_port=self.port,
-                vxlan_group=str(underlay_address(peer)),
-                vxlan_local=str(underlay_address(node)),
-                vxlan_learning=False,
-                address=_hardware_address(self.inner(node)),
-            )
-        except LabError as error:
-            raise VpnError(self.id, error.why, error.remedy) from error
-        self.set_up_device(node)
+        return {
+            "vxlan_id": _VNI,
+            "vxlan_port": self.port,
+            "vxlan_group": str(underlay_address(peer)),
+            "vxlan_local": str(underlay_address(node)),
+            "vxlan_learning": False,
+            "address": _hardware_address(self.inner(node)),
+        }
 
 
 def _hardware_address(inner: IPv4Interface) -> str:
