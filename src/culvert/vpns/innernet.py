@@ -6,13 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from ipaddress import IPv4Interface, IPv4Network
-from typing import ClassVar
 
 from culvert.vpns.authoring import (
     DataCipher,
-    Host,
     Lab,
-    Missing,
     Node,
     ProgramEnded,
     Role,
@@ -43,7 +40,7 @@ class Innernet(ManagedWireGuard):
 
     name = "innernet"
     summary = "innernet, a WireGuard mesh with a server for keys and endpoints, without relays"
-    variants: ClassVar[tuple[Variant, ...]] = (
+    variants = (
         Variant(
             "innernet",
             "with the current wireguard-go",
@@ -59,22 +56,10 @@ class Innernet(ManagedWireGuard):
         ),
     )
     role = "innernet"
-    manager = PROGRAM
+    programs = (PROGRAM, SERVER)
     device = NETWORK
     mtu = 1280
     up_deadline_s = 40.0
-
-    # -- requirements ------------------------------------------------------------------------------
-
-    def missing(self, host: Host) -> list[Missing]:
-        """Client, server, the current wireguard-go, and /dev/net/tun."""
-        server = [] if host.find(SERVER) else [Missing.to_install(SERVER, self.id)]
-        return [*server, *super().missing(host)]
-
-    def version(self, host: Host) -> str:
-        """Versions of innernet and of what carries the data."""
-        printed = host.run([self._program(host, PROGRAM), "--version"], check=False).stdout
-        return f"{printed.strip().removeprefix(f'{PROGRAM} ')}, {self.data_version(host)}"
 
     # -- its life ----------------------------------------------------------------------------------
 
@@ -146,7 +131,7 @@ class Innernet(ManagedWireGuard):
     def _command(self, node: Node, name: str) -> list[str]:
         """The program with directories of the node's."""
         place = str(node.directory / "innernet")
-        return [self._program(node, name), "-c", place, "-d", place, "--backend", "userspace"]
+        return [self._require(node, name), "-c", place, "-d", place, "--backend", "userspace"]
 
     def _run(self, node: Node, argv: Sequence[str]) -> None:
         done = node.run(argv, timeout_s=self.up_deadline_s + _INSTALL_S, check=False)
@@ -161,9 +146,6 @@ class Innernet(ManagedWireGuard):
     def _hosts(self, node: Node) -> list[str]:
         """Where it writes the members' names: never to /etc/hosts, which all nodes share."""
         return ["--hosts-path", str(node.directory / _HOSTS)]
-
-    def _program(self, host: Host, name: str) -> str:
-        return host.require(name, f"culvert install {self.id}")
 
     @property
     def _server(self) -> Node:

@@ -8,13 +8,11 @@ import secrets
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Interface
 from socket import IPPROTO_TCP, IPPROTO_UDP
-from typing import ClassVar
 
 from culvert.vpns.authoring import (
     TUNNEL,
     Capability,
     DataCipher,
-    Host,
     Lab,
     Node,
     NotPossible,
@@ -22,7 +20,6 @@ from culvert.vpns.authoring import (
     Path,
     Variant,
     listens,
-    read_go_build,
     underlay_address,
 )
 from culvert.vpns.wireguard.managed import ManagedWireGuard
@@ -47,7 +44,7 @@ class Wesher(ManagedWireGuard):
     summary = "wesher, a WireGuard mesh by gossip, without servers and relays"
     # Each has a host's name of its own, in a UTS namespace.
     capabilities = TUNNEL | {Capability.SYS_ADMIN}
-    variants: ClassVar[tuple[Variant, ...]] = (
+    variants = (
         Variant(
             "wesher",
             "with the current wireguard-go",
@@ -61,22 +58,16 @@ class Wesher(ManagedWireGuard):
         ),
     )
     role = "wesher"
-    manager = PROGRAM
+    programs = (PROGRAM,)
+    version_arguments = ()
     device = "wgoverlay"
     mtu = 1420
     up_deadline_s = 20.0
     gossip_port = GOSSIP_PORT
 
-    def version(self, host: Host) -> str:
-        """Versions of wesher and of what carries the data."""
-        path = host.require(PROGRAM, f"culvert install {self.id}")
-        build = read_go_build(host, path)
-        own = f"{build.version} ({build.go})" if build and build.version else "unknown"
-        return f"{own}, {self.data_version(host)}"
-
     def choose(self, lab: Lab) -> None:
-        """The device, its port, and the gossip's."""
-        self.device, self.port = lab.free_device(self.device), lab.free_port(self.port)
+        """Also the gossip's port."""
+        super().choose(lab)
         self.gossip_port = lab.free_port(GOSSIP_PORT)
 
     def configure(self) -> None:
@@ -108,7 +99,7 @@ class Wesher(ManagedWireGuard):
         member.run(["install", "-D", "-m", "0600", prepared, STATE])
         self.start_device(member)
         address = str(underlay_address(member))
-        argv = [*_NAMED, _name(member), member.require(PROGRAM, f"culvert install {self.id}")]
+        argv = [*_NAMED, _name(member), self._require(member, PROGRAM)]
         argv += ["--log-level", "info", "--bind-addr", address]
         argv += ["--cluster-port", str(self.gossip_port), "--wireguard-port", str(self.port)]
         argv += ["--interface", self.device, "--overlay-net", str(self.lab.tunnels)]

@@ -71,8 +71,8 @@ class Nebula(MeshVpn):
         return host.run([program, "-version"]).stdout.strip().removeprefix("Version: ")
 
     def choose(self, lab: Lab) -> None:
-        """The device, the port, and that of the consoles."""
-        self.device, self.port = lab.free_device(self.device), lab.free_port(self.port)
+        """Also the port of the consoles."""
+        super().choose(lab)
         self._consoles = Consoles(lab.free_port(console.PORT))
 
     def configure(self) -> None:

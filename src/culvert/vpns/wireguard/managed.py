@@ -32,9 +32,8 @@ from culvert.vpns.wireguard.uapi import PeerState
 
 
 class ManagedWireGuard(TunDevice):
-    """The device's MTU is fixed; the managing program has the name ``manager``."""
+    """The device's MTU is fixed; the first of ``programs`` manages it."""
 
-    manager: ClassVar[str]
     port = 51820
     mtu: ClassVar[int]
     joins_together = True
@@ -47,14 +46,18 @@ class ManagedWireGuard(TunDevice):
     # -- requirements ------------------------------------------------------------------------------
 
     def missing(self, host: Host) -> list[Missing]:
-        """Its program, the current wireguard-go, and /dev/net/tun."""
-        found = {self.manager: host.find(self.manager), CURRENT.name: CURRENT.find(host)}
+        """Its programs, the current wireguard-go, and /dev/net/tun."""
+        found = {name: host.find(name) for name in self.programs} | {
+            CURRENT.name: CURRENT.find(host)
+        }
         lacking = [Missing.to_install(name, self.id) for name, path in found.items() if not path]
         return [*lacking, *missing_tun(host)]
 
-    def data_version(self, host: Host) -> str:
-        """Version of the program that carries the data, which decides the throughput."""
-        return f"{CURRENT.name} {CURRENT.version(self, host)}"
+    def version(self, host: Host) -> str:
+        """Versions of its program, and of the one that carries the data and decides the
+        throughput."""
+        own = super().version(host).removeprefix(f"{self.programs[0]} ")
+        return f"{own}, {CURRENT.name} {CURRENT.version(self, host)}"
 
     # -- its life ----------------------------------------------------------------------------------
 

@@ -50,7 +50,8 @@ documentation as private. This is the dummy address of RFC 7600, which nobody ha
 
 
 class ZeroTier(MeshVpn):
-    """Identities, the planet and the network's membership are made before anything starts."""
+    """Identities, the planet and the network's membership are made before anything starts. The TCP
+    relay's port is fixed in tcp-proxy."""
 
     name = "zerotier"
     summary = "ZeroTier: a virtual Ethernet with its own root and controller"
@@ -74,10 +75,6 @@ class ZeroTier(MeshVpn):
 
     def version(self, host: Host) -> str:
         return f"ZeroTier {host.run([self.program(host, ONE), '-v']).stdout.strip()}"
-
-    def choose(self, lab: Lab) -> None:
-        """The device and the port, but not the TCP relay's, which is fixed in tcp-proxy."""
-        self.device, self.port = lab.free_device(self.device), lab.free_port(self.port)
 
     def configure(self) -> None:
         """Identities of all nodes, the planet with its root, and settings."""
