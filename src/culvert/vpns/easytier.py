@@ -16,7 +16,6 @@ import secrets
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import ClassVar
 
 from culvert.vpns.authoring import (
     DIRECT,
@@ -77,7 +76,7 @@ class EasyTier(MeshVpn):
 
     name = "easytier"
     summary = "EasyTier, a mesh in user space, direct or by a relay"
-    variants: ClassVar[tuple[Variant, ...]] = (
+    variants = (
         Variant("direct", "over UDP, with its default cipher", _FACTS, cipher=DataCipher.AES),
         Variant(
             "relay",

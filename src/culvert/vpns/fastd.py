@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from culvert.vpns.authoring import (
     DataCipher,
@@ -51,7 +50,7 @@ class Fastd(TunProgram):
 
     name = "fastd"
     summary = "fastd, in user space, for community mesh networks"
-    variants: ClassVar[tuple[Variant, ...]] = (
+    variants = (
         _variant("salsa2012-umac", "its recommended method", "salsa2012+umac", DataCipher.OTHER),
         _variant("aes128-umac", "AES-128 in counter mode", "aes128-ctr+umac", DataCipher.AES),
         _variant("salsa20-poly1305", "as NaCl's box", "salsa20+poly1305", DataCipher.OTHER),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Interface
-from typing import ClassVar
 
 from culvert.labs.node import AnyNode
 from culvert.topology.ip import Address, IpVersion
@@ -25,7 +24,7 @@ class NoVpn(Vpn[AnyNode]):
 
     name = "none"
     summary = "No VPN: the baseline"
-    variants: ClassVar[tuple[Variant, ...]] = (
+    variants = (
         Variant(
             "none",
             "the bare underlay",

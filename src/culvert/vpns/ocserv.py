@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from ipaddress import IPv4Interface, IPv6Interface
 from socket import IPPROTO_TCP, IPPROTO_UDP
-from typing import ClassVar
 
 from culvert.topology.plan import TUNNELS_IPV6
 from culvert.vpns.authoring import (
@@ -75,7 +74,7 @@ class Ocserv(TunProgram):
 
     name = "ocserv"
     summary = "OpenConnect: ocserv and openconnect, over DTLS or TLS"
-    variants: ClassVar[tuple[Variant, ...]] = (
+    variants = (
         _variant("dtls", "data by DTLS 1.2", f"UDP {_PORT}; control by TCP {_PORT}"),
         _variant("tls", "data in the TLS connection", f"TCP {_PORT}"),
     )

@@ -11,7 +11,6 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from pathlib import PurePath
-from typing import ClassVar
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -83,7 +82,7 @@ class Quincy(TunProgram):
 
     name = "quincy"
     summary = "Quincy, over QUIC"
-    variants: ClassVar[tuple[Variant, ...]] = (
+    variants = (
         _variant("tls", "TLS 1.3, X25519", "with certificates"),
         _variant("tls-hybrid", "TLS 1.3, X25519 with ML-KEM-768", "post-quantum, its default"),
         _variant("noise", "Noise IK, X25519", "with keys, without TLS"),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from socket import IPPROTO_TCP
-from typing import ClassVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import (
@@ -77,7 +76,7 @@ class Ssh(TunProgram):
 
     name = "ssh"
     summary = "OpenSSH's tunnel device (ssh -w), over TCP"
-    variants: ClassVar[tuple[Variant, ...]] = (
+    variants = (
         _variant("chacha20-poly1305", "chacha20-poly1305@openssh.com", DataCipher.CHACHA20),
         _variant("aes128-gcm", "aes128-gcm@openssh.com", DataCipher.AES),
     )

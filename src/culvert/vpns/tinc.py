@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from socket import IPPROTO_TCP, IPPROTO_UDP
-from typing import ClassVar
 
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import (
@@ -62,7 +61,7 @@ class Tinc(TunProgram):
 
     name = "tinc"
     summary = "tinc 1.0, in user space"
-    variants: ClassVar[tuple[Variant, ...]] = (
+    variants = (
         _variant("aes-256-cbc", "its default cipher"),
         _variant("aes-128-cbc", "with shorter keys"),
     )

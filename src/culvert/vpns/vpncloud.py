@@ -11,7 +11,6 @@ import json
 import secrets
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network
-from typing import ClassVar
 
 from culvert.vpns.authoring import (
     DataCipher,
@@ -48,7 +47,7 @@ class VpnCloud(TunProgram):
 
     name = "vpncloud"
     summary = "VpnCloud, peer to peer, in user space"
-    variants: ClassVar[tuple[Variant, ...]] = (
+    variants = (
         _variant("aes128", "AES128", "AES-128-GCM", DataCipher.AES),
         _variant("aes256", "AES256", "AES-256-GCM", DataCipher.AES),
         _variant("chacha20", "CHACHA20", "ChaCha20-Poly1305", DataCipher.CHACHA20),

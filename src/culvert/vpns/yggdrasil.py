@@ -8,7 +8,6 @@ import json
 from collections.abc import Sequence
 from ipaddress import IPv6Interface
 from socket import IPPROTO_TCP, IPPROTO_UDP
-from typing import ClassVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
@@ -50,7 +49,7 @@ class Yggdrasil(TunProgram):
 
     name = "yggdrasil"
     summary = "Yggdrasil, a mesh of IPv6 with addresses from keys, over streams"
-    variants: ClassVar[tuple[Variant, ...]] = (
+    variants = (
         _variant("tcp", "peers connected by TCP", "TCP"),
         _variant("tls", "peers connected by TLS 1.3, its usual way", "TLS, TCP"),
         _variant(_QUIC, "peers connected by QUIC", "QUIC, UDP"),

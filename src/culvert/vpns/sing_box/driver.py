@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from socket import IPPROTO_TCP, IPPROTO_UDP
-from typing import ClassVar
 
 from culvert.vpns.authoring import (
     Capability,
@@ -64,7 +63,7 @@ class SingBox(TunProgram):
 
     name = "sing-box"
     summary = "sing-box, a proxy with a tun device, over QUIC or TLS"
-    variants: ClassVar[tuple[Variant, ...]] = (
+    variants = (
         _variant(Protocol.HYSTERIA2, "Hysteria 2, with BBR"),
         _variant(Protocol.TUIC, "TUIC 5, with CUBIC"),
         _variant(Protocol.VLESS, "VLESS, a TLS connection for each one inside"),
