@@ -8,14 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from socket import IPPROTO_TCP
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-)
-
 from culvert.vpns.authoring import (
     TUNNEL,
     Capability,
@@ -29,6 +21,7 @@ from culvert.vpns.authoring import (
     package_version,
     underlay_address,
 )
+from culvert.vpns.parts.pki import openssh_key
 from culvert.vpns.parts.server import start_together
 
 _SERVER = "sshd"
@@ -104,15 +97,15 @@ class Ssh(TunProgram):
     def configure(self) -> None:
         """A key for the server and one for the user, each known to the other end."""
         source, target = self.sources[0], self.target
-        server, user = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
+        (server, known), (user, permitted) = openssh_key(), openssh_key()
         address, cipher = underlay_address(target), self.variant.facts["cipher"]
         facts = {"port": self.port, "address": address, "cipher": cipher, "name": _KNOWN_AS}
-        target.write("ssh/host_key", _private(server), secret=True)
-        target.write("ssh/authorized_keys", _public(user))
+        target.write("ssh/host_key", server, secret=True)
+        target.write("ssh/authorized_keys", f"{permitted}\n")
         text = _SERVER_CONFIGURATION.format(folder=target.directory / "ssh", **facts)
         target.write("ssh/config", text)
-        source.write("ssh/key", _private(user), secret=True)
-        source.write("ssh/known_hosts", f"{_KNOWN_AS} {_public(server)}")
+        source.write("ssh/key", user, secret=True)
+        source.write("ssh/known_hosts", f"{_KNOWN_AS} {known}\n")
         text = _CLIENT_CONFIGURATION.format(folder=source.directory / "ssh", **facts)
         source.write("ssh/config", text)
 
@@ -151,12 +144,3 @@ class Ssh(TunProgram):
         payload = packet.payload
         in_clear = payload[:2] == b"\0\0" and len(payload) > 5 and payload[5] in _KEY_EXCHANGE
         return payload.startswith(_BANNER) or in_clear
-
-
-def _private(key: Ed25519PrivateKey) -> str:
-    return key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
-
-
-def _public(key: Ed25519PrivateKey) -> str:
-    form = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
-    return f"{form.decode()}\n"

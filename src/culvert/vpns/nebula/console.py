@@ -16,11 +16,9 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ed25519
-
 from culvert.errors import DeadlineExceeded
 from culvert.vpns.authoring import SEE_LOG, Node, VpnError, accepts, wait_for_fact
+from culvert.vpns.parts.pki import openssh_key
 
 CLIENT = "ssh"
 PORT = 2222
@@ -33,19 +31,14 @@ _DEADLINE_S = 5.0
 def configure(node: Node, port: int) -> Mapping[str, Any]:
     """Write a new key to the node, which serves both ends of the console on this port (TCP); return
     the configuration's section ``sshd``."""
-    key = ed25519.Ed25519PrivateKey.generate()
-    openssh, bare = serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
-    private = key.private_bytes(serialization.Encoding.PEM, openssh, bare)
-    public = key.public_key().public_bytes(
-        serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
-    )
+    private, public = openssh_key()
     path = node.write(_KEY, private, secret=True)
-    node.write(_KNOWN, b"[127.0.0.1]:%d %s\n" % (port, public))
+    node.write(_KNOWN, f"[127.0.0.1]:{port} {public}\n")
     return {
         "enabled": True,
         "listen": f"127.0.0.1:{port}",
         "host_key": str(path),
-        "authorized_users": [{"user": _USER, "keys": [public.decode()]}],
+        "authorized_users": [{"user": _USER, "keys": [public]}],
     }
 
 

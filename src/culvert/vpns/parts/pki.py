@@ -1,4 +1,5 @@
-"""Certificates for one tunnel: an authority that lives as long as the tunnel's keys.
+"""Certificates for one tunnel, of an authority that lives as long as the tunnel's keys; and keys of
+OpenSSH.
 
 X.509 by RFC 5280: the authority may sign certificates only; the certificate of each end has the
 extended key usage of its role, and its name as subject alternative name.
@@ -111,6 +112,20 @@ class Authority:
                 x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False
             )
         )
+
+
+def openssh_key() -> tuple[str, str]:
+    """A new Ed25519 key in OpenSSH's format, private (store it as a secret) and public."""
+    key = ed25519.Ed25519PrivateKey.generate()
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.OpenSSH,
+        serialization.NoEncryption(),
+    )
+    public = key.public_key().public_bytes(
+        serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
+    )
+    return private.decode(), public.decode()
 
 
 def _generate(kind: KeyKind) -> PrivateKey:
