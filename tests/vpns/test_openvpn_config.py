@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.vpns.openvpn import config, program
-from culvert.vpns.openvpn.choice import Choice
-from culvert.vpns.openvpn.config import Cipher, Dialect, Transport, Tunnel, TunnelEnds
+from culvert.vpns.openvpn.choice import VARIANTS, Choice
+from culvert.vpns.openvpn.config import Dialect, Tunnel, TunnelEnds
 from tests.here import HERE
 
 ENDS = TunnelEnds(
@@ -21,11 +21,18 @@ FILES = config.CertificateFiles(Path("/n/ca.crt"), Path("/n/identity.pem"))
 SOCKET = Path("/n/openvpn.sock")
 TUNNELS = st.builds(
     Tunnel,
-    st.sampled_from(Cipher),
-    st.sampled_from(Transport),
+    st.builds(
+        Choice.of,
+        st.sampled_from([each.name for each in VARIANTS if not each.name.startswith("dco-")]),
+        st.sampled_from([frozenset(), frozenset({"tcp"})]),
+    ),
     st.sampled_from([Dialect((2, 5)), Dialect((2, 6)), Dialect((2, 7))]),
     st.just(ENDS),
 )
+
+
+def chosen(variant: str, *names: str) -> Choice:
+    return Choice.of(variant, frozenset(names))
 
 
 def options(text: str) -> dict[str, list[str]]:
@@ -41,7 +48,7 @@ def test_both_ends_have_the_same_tls_settings(tunnel: Tunnel) -> None:
     server = options(config.server_config(tunnel, FILES, Path("/n/clients"), SOCKET))
     client = options(config.client_config(tunnel, FILES, "b", SOCKET))
     for side in (server, client):
-        assert side["data-ciphers"] == [tunnel.cipher.value]
+        assert side["data-ciphers"] == [tunnel.choice.cipher.value]
         assert side["tls-version-min"] == ["1.3"]
         assert side["reneg-sec"] == side["reneg-bytes"] == side["reneg-pkts"] == ["0"]
         assert side["ping-restart"] == ["0"]
@@ -55,17 +62,15 @@ def test_both_ends_have_the_same_tls_settings(tunnel: Tunnel) -> None:
 
 
 def test_a_named_group_is_the_only_one() -> None:
-    tunnel = Tunnel(
-        Cipher.AES_256_GCM, Transport.UDP, Dialect((2, 7)), ENDS, group="X25519MLKEM768"
-    )
+    tunnel = Tunnel(chosen("aes-256-gcm", "x25519mlkem768"), Dialect((2, 7)), ENDS)
     server = options(config.server_config(tunnel, FILES, Path("/n/clients"), SOCKET))
     client = options(config.client_config(tunnel, FILES, "b", SOCKET))
     assert server["tls-groups"] == client["tls-groups"] == ["X25519MLKEM768"]
 
 
-@pytest.mark.parametrize("chosen", [("x25519", "x25519mlkem768"), ("x25519", "psk")])
-def test_two_groups_or_one_without_tls_are_refused(chosen: tuple[str, ...]) -> None:
-    choice = Choice.of("aes-256-cbc", frozenset(chosen))
+@pytest.mark.parametrize("names", [("x25519", "x25519mlkem768"), ("x25519", "psk")])
+def test_two_groups_or_one_without_tls_are_refused(names: tuple[str, ...]) -> None:
+    choice = chosen("aes-256-cbc", *names)
     assert any("TLS group" in lack.what for lack in program.missing_parts(HERE, choice))
 
 
@@ -77,7 +82,7 @@ def test_both_ends_have_the_static_key_in_opposite_directions(tunnel: Tunnel) ->
     assert {server["secret"][1], client["secret"][1]} == {"0", "1"}
     assert server["ifconfig"] == list(reversed(client["ifconfig"]))
     for side in (server, client):
-        assert side["cipher"] == [tunnel.cipher.value]
+        assert side["cipher"] == [tunnel.choice.cipher.value]
         assert side["auth"] == ["SHA256"]
         persuaded = "allow-deprecated-insecure-static-crypto" in side
         assert persuaded == (tunnel.dialect.version >= (2, 7))
@@ -86,12 +91,12 @@ def test_both_ends_have_the_static_key_in_opposite_directions(tunnel: Tunnel) ->
 
 @pytest.mark.parametrize(
     ("transport", "server", "client"),
-    [(Transport.UDP, "udp4", "udp4"), (Transport.TCP, "tcp4-server", "tcp4-client")],
+    [([], "udp4", "udp4"), (["tcp"], "tcp4-server", "tcp4-client")],
 )
 def test_the_transport_is_configured_at_both_ends(
-    transport: Transport, server: str, client: str
+    transport: list[str], server: str, client: str
 ) -> None:
-    tunnel = Tunnel(Cipher.AES_256_CBC, transport, Dialect((2, 6)), ENDS)
+    tunnel = Tunnel(chosen("aes-256-cbc", *transport), Dialect((2, 6)), ENDS)
     key = Path("/n/static.key")
     assert options(config.static_server_config(tunnel, key, SOCKET))["proto"] == [server]
     assert options(config.static_client_config(tunnel, key, SOCKET))["proto"] == [client]
@@ -99,11 +104,11 @@ def test_the_transport_is_configured_at_both_ends(
 
 @pytest.mark.parametrize(
     ("transport", "server", "client"),
-    [(Transport.UDP, "udp6", "udp6"), (Transport.TCP, "tcp6-server", "tcp6-client")],
+    [([], "udp6", "udp6"), (["tcp"], "tcp6-server", "tcp6-client")],
 )
-def test_transport_over_ipv6(transport: Transport, server: str, client: str) -> None:
+def test_transport_over_ipv6(transport: list[str], server: str, client: str) -> None:
     ends = replace(ENDS, server=IPv6Address("2001:2::1"))
-    tunnel = Tunnel(Cipher.AES_256_GCM, transport, Dialect((2, 6)), ends)
+    tunnel = Tunnel(chosen("aes-256-gcm", *transport), Dialect((2, 6)), ends)
     there = options(config.server_config(tunnel, FILES, Path("/n/clients"), SOCKET))
     here = options(config.client_config(tunnel, FILES, "b", SOCKET))
     assert (there["proto"], here["proto"]) == ([server], [client])
@@ -113,7 +118,7 @@ def test_transport_over_ipv6(transport: Transport, server: str, client: str) -> 
 def test_ipv6_inside_both_with_certificates_and_with_a_static_key() -> None:
     client, server = IPv6Interface("2001:2::1/64"), IPv6Interface("2001:2::2/64")
     ends = replace(ENDS, client_ipv6=client, server_ipv6=server)
-    tunnel = Tunnel(Cipher.AES_256_GCM, Transport.UDP, Dialect((2, 6)), ends)
+    tunnel = Tunnel(chosen("aes-256-gcm"), Dialect((2, 6)), ends)
     key = Path("/n/static.key")
     with_certificates = options(config.server_config(tunnel, FILES, Path("/n/clients"), SOCKET))
     assert with_certificates["ifconfig-ipv6"] == ["2001:2::2/64", "2001:2::1"]
@@ -127,7 +132,8 @@ def test_ipv6_inside_both_with_certificates_and_with_a_static_key() -> None:
 
 @given(TUNNELS)
 def test_dead_peer_detection_and_renegotiation(tunnel: Tunnel) -> None:
-    tunnel = replace(tunnel, keepalive=True, renegotiates=True)
+    choice = replace(tunnel.choice, options=tunnel.choice.options | {"dpd", "reneg"})
+    tunnel = replace(tunnel, choice=choice)
     server = options(config.server_config(tunnel, FILES, Path("/n/clients"), SOCKET))
     client = options(config.client_config(tunnel, FILES, "b", SOCKET))
     for side in (server, client):
@@ -137,7 +143,7 @@ def test_dead_peer_detection_and_renegotiation(tunnel: Tunnel) -> None:
 
 
 def test_a_path_with_spaces_and_quotes_is_one_word() -> None:
-    tunnel = Tunnel(Cipher.AES_256_CBC, Transport.UDP, Dialect((2, 6)), ENDS)
+    tunnel = Tunnel(chosen("aes-256-cbc"), Dialect((2, 6)), ENDS)
     text = config.static_client_config(tunnel, Path('/my "keys"/s'), SOCKET)
     assert r'secret "/my \"keys\"/s" 1' in text
 

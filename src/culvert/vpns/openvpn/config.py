@@ -5,61 +5,27 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, StrEnum
 from ipaddress import IPv4Interface, IPv4Network, IPv6Interface
 from pathlib import Path
 
 from culvert.topology.ip import Address
-from culvert.vpns.authoring import DataCipher
-from culvert.vpns.openvpn.settings import DEFAULTS, Settings
+from culvert.vpns.openvpn.choice import (
+    PING_RESTART_S,
+    PING_S,
+    PORT,
+    RENEGOTIATION_S,
+    Choice,
+    Transport,
+)
 
 DEVICE = "tun0"
 KILL_SWITCH = (
     "persist-tun, and a rule of nftables as block-outside-dns is one of Windows: what is neither "
     "by the device nor to the server's port is rejected"
 )
-PORT = 1194
-PING_S = 2
-PING_RESTART_S = 10
-"""The same detection time as a WireGuard peer, shorter than the manual's 10 and 60 seconds."""
-RENEGOTIATION_S = 5
-"""OpenVPN has no request for new keys, so the interval is short."""
 
 _STATIC_KEY_BYTES = 256
 _BYTES_A_LINE = 16
-
-
-class Cipher(Enum):
-    """The data channel's ciphers, by OpenVPN's names; those without AEAD use HMAC-SHA256."""
-
-    NONE = "none"
-    AES_128_CBC = "AES-128-CBC"
-    AES_256_CBC = "AES-256-CBC"
-    AES_128_GCM = "AES-128-GCM"
-    AES_256_GCM = "AES-256-GCM"
-    CHACHA20_POLY1305 = "CHACHA20-POLY1305"
-
-    @property
-    def aead(self) -> bool:
-        return self not in {Cipher.NONE, Cipher.AES_128_CBC, Cipher.AES_256_CBC}
-
-    @property
-    def kind(self) -> DataCipher:
-        """The cipher without mode and key length."""
-        match self:
-            case Cipher.NONE:
-                return DataCipher.NONE
-            case Cipher.CHACHA20_POLY1305:
-                return DataCipher.CHACHA20
-            case _:
-                return DataCipher.AES
-
-
-class Transport(StrEnum):
-    """What carries the tunnel."""
-
-    UDP = "udp"
-    TCP = "tcp"
 
 
 @dataclass(frozen=True)
@@ -99,25 +65,13 @@ class TunnelEnds:
 class Tunnel:
     """Parameters that both ends share."""
 
-    cipher: Cipher
-    transport: Transport
+    choice: Choice
     dialect: Dialect
     ends: TunnelEnds
-    keepalive: bool = False
-    """Pings, and a restart if none arrive."""
-    renegotiates: bool = False
-    """The client requests new keys every RENEGOTIATION_S seconds."""
-    offloaded: bool = False
-    """The data channel is in the kernel, if the program finds its module."""
-    settings: Settings = DEFAULTS
     device: str = DEVICE
     port: int = PORT
-    group: str | None = None
-    """The only TLS group; None: those of the library."""
     leads: bool = False
     """It is the client's default route."""
-    persists: bool = False
-    """The client's device stays while it connects again."""
     behind: tuple[IPv4Network, ...] = ()
     """Networks behind the server."""
 
@@ -174,7 +128,7 @@ def client_config(
         "remote-cert-tls server",
         f"verify-x509-name {server_name} name",
         *_default_route(tunnel),
-        *_tls(tunnel, files, renegotiation_s=RENEGOTIATION_S if tunnel.renegotiates else 0),
+        *_tls(tunnel, files, renegotiation_s=RENEGOTIATION_S if tunnel.choice.renegotiates else 0),
     )
 
 
@@ -223,20 +177,20 @@ def _common(tunnel: Tunnel, management: Path, side: str) -> str:
         (
             f"dev {tunnel.device}",
             "dev-type tun",
-            f"proto {words[tunnel.transport]}",
+            f"proto {words[tunnel.choice.transport]}",
             f"management {_quoted(management)} unix",
             "verb 3",
             "auth SHA256",
             _pings(tunnel),
-            *tunnel.settings.lines(),
-            *(("disable-dco",) if tunnel.dialect.offloads and not tunnel.offloaded else ()),
+            *tunnel.choice.settings.lines(),
+            *(("disable-dco",) if tunnel.dialect.offloads and not tunnel.choice.offloaded else ()),
         )
     )
 
 
 def _default_route(tunnel: Tunnel) -> tuple[str, ...]:
     """Routes to both halves of all addresses, and one to the server beside the tunnel."""
-    persistent = ("persist-tun",) if tunnel.persists else ()
+    persistent = ("persist-tun",) if tunnel.choice.kill_switch else ()
     if not tunnel.leads:
         return persistent
     ipv6 = " ipv6" if tunnel.ends.client_ipv6 is not None else ""
@@ -245,7 +199,7 @@ def _default_route(tunnel: Tunnel) -> tuple[str, ...]:
 
 
 def _pings(tunnel: Tunnel) -> str:
-    if tunnel.keepalive:
+    if tunnel.choice.keepalive:
         return f"keepalive {PING_S} {PING_RESTART_S}"
     # Without pings there must be no restart, which is a client's default after 120 seconds
     # without a packet.
@@ -258,21 +212,21 @@ def _tls(tunnel: Tunnel, files: CertificateFiles, *, renegotiation_s: int = 0) -
         f"cert {_quoted(files.identity)}",
         f"key {_quoted(files.identity)}",
         "tls-version-min 1.3",
-        *((f"tls-groups {tunnel.group}",) if tunnel.group else ()),
+        *(f"tls-groups {group}" for group in tunnel.choice.groups[:1]),
         # Only requested renegotiations, so that only measured packets cross the underlay.
         f"reneg-sec {renegotiation_s}",
         "reneg-bytes 0",
         "reneg-pkts 0",
         # The only cipher offered: the ends agree on it or fail.
-        f"data-ciphers {tunnel.cipher.value}",
-        f"cipher {tunnel.cipher.value}",
+        f"data-ciphers {tunnel.choice.cipher.value}",
+        f"cipher {tunnel.choice.cipher.value}",
     )
 
 
 def _static(tunnel: Tunnel, key: Path, *, direction: int) -> tuple[str, ...]:
     return (
         f"secret {_quoted(key)} {direction}",
-        f"cipher {tunnel.cipher.value}",
+        f"cipher {tunnel.choice.cipher.value}",
         *(
             ("allow-deprecated-insecure-static-crypto",)
             if tunnel.dialect.refuses_static_keys

@@ -25,8 +25,8 @@ from culvert.vpns.authoring import (
 from culvert.vpns.openvpn import files, seats
 from culvert.vpns.openvpn import packet as wire
 from culvert.vpns.openvpn import program as openvpn_program
-from culvert.vpns.openvpn.choice import OPTIONS, RENEG, VARIANTS, Choice
-from culvert.vpns.openvpn.config import DEVICE, KILL_SWITCH, PORT
+from culvert.vpns.openvpn.choice import OPTIONS, PORT, RENEG, VARIANTS, Choice
+from culvert.vpns.openvpn.config import DEVICE, KILL_SWITCH
 from culvert.vpns.openvpn.seats import Seat
 from culvert.vpns.openvpn.underlay import OnUnderlay
 from culvert.vpns.openvpn.up import Arrival, await_next_second

@@ -27,8 +27,7 @@ def write_all(vpn: TunnelVpn, choice: Choice, dialect: Dialect, seats: Sequence[
 
     def tunnel(client: Node, seat: Seat) -> Tunnel:
         return Tunnel(
-            choice.cipher,
-            choice.transport,
+            choice,
             dialect,
             TunnelEnds(
                 underlay_address(vpn.target),
@@ -37,15 +36,9 @@ def write_all(vpn: TunnelVpn, choice: Choice, dialect: Dialect, seats: Sequence[
                 vpn.inner_ipv6(client),
                 vpn.inner_ipv6(vpn.target),
             ),
-            keepalive=choice.keepalive,
-            renegotiates=choice.renegotiates,
-            offloaded=choice.offloaded,
-            settings=choice.settings,
             device=seat.device,
             port=seat.port,
-            group=next(iter(choice.groups), None),
             leads=vpn.lab.spec.topology.full_tunnel,
-            persists=choice.kill_switch,
             behind=vpn.lab.behind,
         )
 

@@ -18,8 +18,8 @@ from culvert.vpns.authoring import (
     package_version,
 )
 from culvert.vpns.openvpn import settings
-from culvert.vpns.openvpn.choice import PSK, RENEG, Choice
-from culvert.vpns.openvpn.config import Dialect, Transport
+from culvert.vpns.openvpn.choice import PSK, RENEG, Choice, Transport
+from culvert.vpns.openvpn.config import Dialect
 
 _NAME = "openvpn"
 INSTALL = f"culvert install {_NAME}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 
 from culvert.vpns.authoring import Lab, Node, NotPossible, TunnelVpn
-from culvert.vpns.openvpn.config import PORT
+from culvert.vpns.openvpn.choice import PORT
 from culvert.vpns.openvpn.settings import PROCESSES
 
 

@@ -95,9 +95,6 @@ class Settings:
         return found
 
 
-DEFAULTS = Settings()
-
-
 def refused(options: Iterable[str], *, udp: bool, offloaded: bool) -> list[tuple[str, str]]:
     """Requested settings that are not possible: the reason, and the option."""
     chosen = sorted(options)

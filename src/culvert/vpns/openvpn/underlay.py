@@ -14,8 +14,7 @@ from culvert.vpns.authoring import (
     TunnelVpn,
 )
 from culvert.vpns.openvpn import packet as wire
-from culvert.vpns.openvpn.choice import Choice
-from culvert.vpns.openvpn.config import Transport
+from culvert.vpns.openvpn.choice import Choice, Transport
 from culvert.vpns.openvpn.seats import Seat
 
 
