@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from culvert.errors import VpnError
 from culvert.vpns.outer import OuterMessage, OuterPacket
 from culvert.vpns.registry import create, parse
-from culvert.vpns.wireguard.amnezia import AMNEZIA, DISGUISED
 from culvert.vpns.wireguard.control import ControlTool
 from culvert.vpns.wireguard.packet import WIREGUARD, Format, Padding
+from culvert.vpns.wireguard.variants import AMNEZIA, DISGUISED
 from tests.here import HERE
 
 from .fake_node import node_that_prints
