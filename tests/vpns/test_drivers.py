@@ -11,7 +11,7 @@ import pytest
 from culvert.install import roles
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
-from culvert.vpns.variant import BLOCKED_PATH, KEPT_RELAYED_BY, OWN_SWITCH
+from culvert.vpns.variant import KEPT_RELAYED_BY, OWN_SWITCH
 from tests.here import HERE
 
 from .tunnels import driver
@@ -32,7 +32,7 @@ def test_exactly_a_variant_that_is_kept_relayed_names_what_keeps_it(word: str) -
     kept = variant.facts.get(KEPT_RELAYED_BY, "")
     assert bool(kept) == ("relay" in variant.name.split("-"))
     if kept:
-        assert kept.startswith((OWN_SWITCH, BLOCKED_PATH))
+        assert kept.startswith(OWN_SWITCH)
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from culvert.topology.graph import Role
 KEPT_RELAYED_BY = "kept relayed by"
 """The fact of a variant whose paths all are relayed, although they could be direct."""
 OWN_SWITCH = "the VPN's own switch: "
-"""How that fact begins; ``BLOCKED_PATH`` where a VPN has none."""
-BLOCKED_PATH = "a blocked path: "
+"""How that fact begins."""
 
 
 def kept_relayed(switch: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import sha256
 from ssl import PEM_cert_to_DER_cert
 
@@ -41,7 +41,7 @@ class Relay:
         address = underlay_address(node)
         if not tls:
             return cls(node, address, None, ports)
-        authority = Authority(KeyKind.SECP384R1, now=now or datetime.now(UTC))
+        authority = Authority(KeyKind.SECP384R1, now=now)
         credential = authority.issue(str(address), CertificateUsage.SERVER)
         return cls(node, address, credential, ports)
 
