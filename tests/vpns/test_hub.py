@@ -7,7 +7,6 @@ import pytest
 from culvert.errors import NotPossible
 from culvert.journal.marks import SEARCHED
 from culvert.labs.netns.lab import NetnsLab
-from culvert.labs.node import Node
 from culvert.measurements.tunnel.reconnect import Reconnect
 from culvert.proof.route import ALL_BUT
 from culvert.results import Status
@@ -16,7 +15,6 @@ from culvert.topology.graph import Path
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import GATEWAY, mesh, star
 from culvert.topology.spec import LabSpec
-from culvert.vpns.parts.forwarding import Forwarding
 from culvert.vpns.variant import DIRECT, Route
 from culvert.vpns.wireguard.driver import WireGuard
 from tests.checks import failed_check
@@ -91,15 +89,12 @@ def test_a_cold_start_of_a_path_between_clients() -> None:
     assert (finding.status, finding.reason) == (Status.OK, "")
 
 
-class DoesNotForward(Forwarding):
-    def enable(self, node: Node, device: str) -> None:
-        """The user forgot the setting."""
-
-
 class Forgetful(WireGuard):
     def __init__(self) -> None:
         super().__init__(WireGuard.variants[0])
-        self._forwarding = DoesNotForward()
+
+    def forward(self, device: str) -> None:
+        """The user forgot the setting."""
 
 
 def test_a_gateway_that_does_not_forward_is_no_hub() -> None:

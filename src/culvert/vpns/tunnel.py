@@ -15,9 +15,11 @@ from culvert.topology.graph import Path, Role
 from culvert.vpns.base import Vpn
 from culvert.vpns.facts import wait_for_device, wait_for_echo, wait_for_ping
 from culvert.vpns.parts import kill_switch
-from culvert.vpns.parts.forwarding import Forwarding
 from culvert.vpns.tundevice import TunDevice
 from culvert.vpns.variant import DIRECT, Carried, Route, Variant
+
+_CONF = "net/ipv4/conf"
+_REDIRECTS = f"{_CONF}/all/send_redirects"
 
 
 class TunnelVpn(Vpn):
@@ -38,18 +40,32 @@ class TunnelVpn(Vpn):
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
-        self._forwarding = Forwarding()
+        self._redirects: str | None = None
+        """The responder's setting before forward()."""
 
     def forward(self, device: str) -> None:
         """Have the responder's kernel forward between its initiators, if a measured path needs it.
         Undone by ``stop()``."""
-        if self.is_hub:
-            self._forwarding.enable(self.target, device)
+        if not self.is_hub:
+            return
+        # The device's settings end with it. The general net/ipv4/ip_forward stays as it is: it
+        # would make the node a router between all its devices, and change the forwarding of each
+        # and accept_redirects too. No redirects: the next hop is on the same device, but not
+        # reachable for the sender; they are sent if the device's setting or that of all permits it
+        # (ip-sysctl in the kernel's documentation).
+        target = self.target
+        if self._redirects is None:
+            self._redirects = target.sysctl(_REDIRECTS)
+        target.set_sysctl(f"{_CONF}/{device}/forwarding", "1")
+        target.set_sysctl(f"{_CONF}/{device}/send_redirects", "0")
+        target.set_sysctl(_REDIRECTS, "0")
 
     def stop(self, lab: Lab) -> None:
         """Undo ``forward()`` and remove the kill switch's rules too."""
         super().stop(lab)
-        self._forwarding.restore()
+        if self._redirects is not None:
+            self.target.set_sysctl(_REDIRECTS, self._redirects)
+            self._redirects = None
         kill_switch.remove(self, lab)
 
     @property

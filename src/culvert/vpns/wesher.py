@@ -33,6 +33,7 @@ _NAMED = ("unshare", "--uts", "sh", "-c", 'echo "$0" > /proc/sys/kernel/hostname
 about itself then replace each other, and a member that comes back is not admitted for a minute."""
 _KEY_BYTES = 32
 _MOST_CONTACTS = 3
+"""Some are enough, because they know the others."""
 _FNV_OFFSET, _FNV_PRIME = 0x6C62272E07BB014262B821756295C58D, 0x1000000000000000000013B
 
 
@@ -94,7 +95,7 @@ class Wesher(ManagedWireGuard):
 
     def join(self, member: Node) -> None:
         """Start it; it has joined when each member that it contacted is a peer of its device."""
-        contacts = self._contacts(member)
+        contacts = self._running(member)[:_MOST_CONTACTS]
         prepared = str(member.directory / "wesher/state.json")
         member.run(["install", "-D", "-m", "0600", prepared, STATE])
         self.start_device(member)
@@ -132,10 +133,6 @@ class Wesher(ManagedWireGuard):
             self.processes[node.name][-1],
             f"node {node.name} had all {len(others)} others as peers",
         )
-
-    def _contacts(self, member: Node) -> list[Node]:
-        """Members that run; some are enough, because they know the others."""
-        return self._running(member)[:_MOST_CONTACTS]
 
     def _running(self, but: Node) -> list[Node]:
         """The other members that run."""

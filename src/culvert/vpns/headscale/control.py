@@ -20,7 +20,6 @@ from culvert.vpns.authoring import (
     VpnError,
     accepts,
     endpoint,
-    hang_up,
     underlay_address,
 )
 from culvert.vpns.headscale.variants import Ports
@@ -92,10 +91,6 @@ class Control:
     def ready(self, process: Process) -> bool:
         del process
         return accepts(self.node, self._socket)
-
-    def reload(self, process: Process) -> None:
-        """Have it read the policy again, and distribute it."""
-        hang_up(self.node, process)
 
     def new_key(self) -> str:
         """A key with which any number of members may register."""

@@ -27,6 +27,7 @@ from culvert.vpns.authoring import (
     Route,
     RouteCount,
     Variant,
+    hang_up,
 )
 from culvert.vpns.headscale import control, members
 from culvert.vpns.headscale import packet as outer
@@ -151,7 +152,7 @@ class Headscale(AssigningMeshVpn):
         """Replace Headscale's policy and send it SIGHUP, on which it reads and distributes it."""
         addresses = {name: each.ip for name, each in self.addresses.items()}
         self._control.write_policy(policy, addresses)
-        self._control.reload(self.processes[self._control.node.name][0])
+        hang_up(self.control, self.processes[self.control.name][0])
 
     # -- what the proof needs ----------------------------------------------------------------------
 

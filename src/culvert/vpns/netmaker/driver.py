@@ -28,7 +28,6 @@ from culvert.vpns.authoring import (
     Variant,
     VpnError,
     package_version,
-    path_of_device,
     read_go_build,
     underlay_address,
 )
@@ -60,7 +59,7 @@ class Netmaker(LeavesTables):
     )
     by_hand = frozenset({"netclient", "netmaker"})
     direct = frozenset({"netmaker"})
-    device = "netmaker"
+    device, kernel_kind = "netmaker", "wireguard"
     port = Ports.member
     up_deadline_s = 60.0
     rekey_deadline_s = 130.0
@@ -180,9 +179,6 @@ class Netmaker(LeavesTables):
         """WireGuard's, and what goes to the control server."""
         servers = OuterFlow(IPPROTO_TCP, frozenset({self._ports.tls, self._ports.broker}))
         return OuterFlow(IPPROTO_UDP, frozenset({self.port}), (servers,))
-
-    def determine_data_path(self, node: Node) -> DataPath:
-        return path_of_device(self.id, node, self.device, kernel_kind="wireguard")
 
     def outer_length(self, inner_length: int) -> int | None:
         return WIREGUARD.outer_length(inner_length, MTU)

@@ -1,1 +1,1 @@
-"""What several drivers use: certificates, HTTP, forwarding, numbers of ports, AES."""
+"""What several drivers use: certificates, HTTP, servers, AES."""
