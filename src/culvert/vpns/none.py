@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Interface
+from typing import ClassVar
 
 from culvert.labs.node import AnyNode
 from culvert.topology.ip import Address, IpVersion
@@ -24,7 +25,7 @@ class NoVpn(Vpn[AnyNode]):
 
     name = "none"
     summary = "No VPN: the baseline"
-    variants = (
+    variants: ClassVar[tuple[Variant, ...]] = (
         Variant(
             "none",
             "the bare underlay",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from ipaddress import IPv4Interface
+from typing import ClassVar
 
 from culvert.vpns.authoring import DataCipher, DataPath, Node, Variant, underlay_address
 from culvert.vpns.kernel_device import KernelDevice
@@ -24,7 +25,7 @@ class Vxlan(KernelDevice):
 
     name = "vxlan"
     summary = "VXLAN, a tunnel without encryption: the proof must fail on it"
-    variants = (
+    variants: ClassVar[tuple[Variant, ...]] = (
         Variant(
             "plain",
             "the kernel's VXLAN with one unicast peer",
