@@ -36,8 +36,7 @@ from culvert.vpns.authoring import (
 from culvert.vpns.parts.server import await_listening
 
 _PROGRAM, _CLIENT = "easytier-core", "easytier-cli"
-_PORT, _PORTAL = 11010, 15888
-"""Of the tunnels, and of what the client asks on the node's loopback address (TCP)."""
+_PORT = 11010
 _SILENTLY = ("sh", "-c", 'exec "$@" > /dev/null', "sh")
 """It prints its configuration, with the secret; errors and warnings are on standard error."""
 _COLUMN, _NO_HOP = "│", "DIRECT"
@@ -89,18 +88,16 @@ class EasyTier(MeshVpn):
     role = "easytier"
     programs = (_PROGRAM, _CLIENT)
     device, port = "easytier0", _PORT
+    _portal = 15888
+    """Of what the client asks on the node's loopback address (TCP)."""
     overhead = 20 + 8 + 8 + 16 + 28
     up_deadline_s = 60.0
     """A connection without traffic is tested every 32 s, and closed when four tests have failed."""
 
-    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
-        super().__init__(variant, options)
-        self._portal = _PORTAL
-
     def choose(self, lab: Lab) -> None:
         """Also the port of the client's requests."""
         super().choose(lab)
-        self._portal = lab.free_port(_PORTAL)
+        self._portal = lab.free_port(self._portal)
 
     def configure(self) -> None:
         """One name and secret for all. Those that listen are the relay, or all members."""

@@ -27,7 +27,6 @@ from culvert.vpns.authoring import (
     Process,
     Role,
     Route,
-    Variant,
     VpnError,
     log_tail,
     underlay_address,
@@ -55,19 +54,12 @@ class NetBird(AssigningMeshVpn):
     programs = ("netbird", "netbird-server", "netbird-relay", "curl", "ping")
     firewall_tables = frozenset({daemon.FIREWALL_TABLE})
     device = "wt0"
-    port = Ports.member
+    port, ports = Ports.member, Ports()
     up_deadline_s = 40.0
     grace_s = 10.0
     """A daemon notifies its peers and its servers when it ends."""
     rekey_deadline_s = 130.0
     """WireGuard renews the keys after 120 s."""
-
-    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
-        super().__init__(variant, options)
-        self._relay_secret = secrets.token_hex(16)
-        self.ports = Ports()
-        self.setup_key = ""
-        """With which members join, once the control server has issued it."""
 
     def version(self, host: Host) -> str:
         printed = host.run([self.program(host, daemon.PROGRAM), "version"]).stdout
@@ -83,6 +75,7 @@ class NetBird(AssigningMeshVpn):
         """The server's configuration. No daemon changes the machine's SSH configuration."""
         control, relay = (underlay_address(each) for each in (self.control, self.relay))
         directory = str(self.control.directory / "netbird")
+        self._relay_secret = secrets.token_hex(16)
         text = control_server.configuration(
             control, relay, self._relay_secret, directory, self.ports
         )

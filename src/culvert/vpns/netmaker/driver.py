@@ -25,7 +25,6 @@ from culvert.vpns.authoring import (
     OuterPacket,
     Path,
     Route,
-    Variant,
     VpnError,
     package_version,
     read_go_build,
@@ -60,18 +59,12 @@ class Netmaker(LeavesTables):
     by_hand = frozenset({"netclient", "netmaker"})
     direct = frozenset({"netmaker"})
     device, kernel_kind = "netmaker", "wireguard"
-    port = Ports.member
+    port, _ports = Ports.member, Ports()
     up_deadline_s = 60.0
     rekey_deadline_s = 130.0
     """WireGuard renews the keys after 120 s."""
     joins_together = False
     """Each use of a token changes the key that the server keeps."""
-
-    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
-        super().__init__(variant, options)
-        self._account = Account(secrets.token_hex(16), secrets.token_hex(16))
-        self._token = ""
-        self._ports = Ports()
 
     def version(self, host: Host) -> str:
         """Of the package, or of the build: the program itself would write to /etc/netclient."""
@@ -87,6 +80,7 @@ class Netmaker(LeavesTables):
     def configure(self) -> None:
         """The server's files and certificate; members keep their own /etc/netclient."""
         server, address = self.control, underlay_address(self.control)
+        self._account = Account(secrets.token_hex(16), secrets.token_hex(16))
         authority = Authority(KeyKind.SECP384R1)
         issued = authority.issue(str(address), CertificateUsage.SERVER)
         settings, passwords = self._account.configuration(), self._account.passwords()

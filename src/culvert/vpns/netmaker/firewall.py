@@ -15,7 +15,6 @@ from culvert.vpns.authoring import (
     NotPossible,
     Policy,
     Process,
-    Variant,
 )
 
 _TABLES = frozenset({"inet filter", "inet nat"})
@@ -31,10 +30,6 @@ def tables(node: Node) -> frozenset[str]:
 class LeavesTables(AssigningMeshVpn):
     """A mesh whose members' new tables are removed when it is stopped."""
 
-    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
-        super().__init__(variant, options)
-        self._tables: dict[str, frozenset[str]] = {}
-
     def prepare(self, lab: Lab) -> None:
         """Also see what each member has before."""
         self._tables = {member.name: tables(member) for member in lab.members}
@@ -48,5 +43,5 @@ class LeavesTables(AssigningMeshVpn):
 
     def sweep(self, node: Node, ended: Sequence[Process]) -> None:
         if ended and node in self.lab.members:
-            for table in sorted(tables(node) - self._tables.get(node.name, _TABLES)):
+            for table in sorted(tables(node) - self._tables[node.name]):
                 node.run([str(node.find("nft")), "delete", "table", *table.split()], check=False)
