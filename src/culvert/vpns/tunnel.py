@@ -38,10 +38,8 @@ class TunnelVpn(Vpn):
     restarts_target: bool = False
     """Whether the responder has to start anew once an initiator has left."""
 
-    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
-        super().__init__(variant, options)
-        self._redirects: str | None = None
-        """The responder's setting before forward()."""
+    _redirects: str | None = None
+    """The responder's setting before forward()."""
 
     def forward(self, device: str) -> None:
         """Have the responder's kernel forward between its initiators, if a measured path needs it.

@@ -81,7 +81,7 @@ class VpnCloud(TunProgram):
             node.write("vpncloud/config", json.dumps(configuration), secret=True)
 
         for node in (*self.sources, self.target):
-            if node.run([_ip(node), "route", "get", str(_ELSEWHERE)], check=False).returncode:
+            if node.run(["ip", "route", "get", str(_ELSEWHERE)], check=False).returncode:
                 node.add_route(IPv4Network(_ELSEWHERE), device=node.underlay.device)
                 self._routed.append(node)
 
@@ -89,7 +89,7 @@ class VpnCloud(TunProgram):
         super().stop(lab)
         while self._routed:
             node = self._routed.pop()
-            node.run([_ip(node), "route", "del", str(_ELSEWHERE)], check=False)
+            node.run(["ip", "route", "del", str(_ELSEWHERE)], check=False)
 
     def arguments(self, node: Node) -> Sequence[str]:
         return ["--config", str(node.directory / "vpncloud/config")]
@@ -103,7 +103,3 @@ class VpnCloud(TunProgram):
         least = _HEADER + _TYPE + _TAG
         data = (OuterMessage(bytes([key]), least=least, noise_from=_HEADER) for key in range(4))
         return (OuterMessage(_HANDSHAKE, least=64), *data)
-
-
-def _ip(node: Node) -> str:
-    return node.require("ip", "install iproute2")

@@ -41,10 +41,9 @@ _RULES, _TABLE = (5210, 5230, 5250, 5270), 52
 def sweep(node: Node) -> None:
     """Remove the rules and routes of IPv4 and IPv6 that a killed tailscaled leaves; no error for
     what is not there. The device ends with the process."""
-    ip = node.require("ip", "install iproute2")
     lines = [*(f"rule delete priority {rule}" for rule in _RULES), f"route flush table {_TABLE}"]
     for family in ("-4", "-6"):
-        node.run([ip, family, "-force", "-batch", "-"], stdin="\n".join(lines), check=False)
+        node.run(["ip", family, "-force", "-batch", "-"], stdin="\n".join(lines), check=False)
 
 
 class Member:
@@ -155,10 +154,9 @@ class Member:
 
     def await_routes(self, destinations: Sequence[object]) -> None:
         """Return when it has the routes that other members offer."""
-        ip = self.node.require("ip", "install iproute2")
 
         def routed() -> bool:
-            shown = self.node.run([ip, "route", "show", "table", str(_TABLE)], check=False).stdout
+            shown = self.node.run(["ip", "route", "show", "table", str(_TABLE)], check=False).stdout
             return all(f"{destination} " in shown for destination in destinations)
 
         self._wait(routed, f"had routes to {', '.join(map(str, destinations))}")

@@ -17,7 +17,6 @@ from culvert.vpns.authoring import (
     Route,
     TunDevice,
     TunnelVpn,
-    Variant,
     VpnError,
     endpoint,
     underlay_address,
@@ -45,10 +44,8 @@ class Peers(TunDevice, TunnelVpn):
     """A tunnel leads from each initiator to the responder; on a mesh with several measured paths
     from each path's source to its target."""
 
-    def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
-        super().__init__(variant, options)
-        self._keys = Keys({})
-        self._wireguard = CURRENT
+    _keys: Keys
+    _wireguard = CURRENT
 
     @property
     @abstractmethod
