@@ -28,7 +28,7 @@ from culvert.vpns.outer import OuterPacket
 from culvert.vpns.variant import DataPath
 from culvert.vpns.wireguard import driver as driver_module
 from culvert.vpns.wireguard.control import ControlSocket
-from culvert.vpns.wireguard.device import CURRENT, DISTRIBUTIONS, ProgramDevice
+from culvert.vpns.wireguard.device import CURRENT, DISTRIBUTIONS
 from culvert.vpns.wireguard.driver import WireGuard
 from culvert.vpns.wireguard.variants import DEVICE, PORT, PROGRAMS
 from tests.here import HERE
@@ -259,8 +259,7 @@ def test_a_program_that_dies_at_start_is_quoted(
     dying = tmp_path / "wireguard-go"
     dying.write_text("#!/bin/sh\necho cannot open /dev/net/tun >&2\nexit 3\n")
     dying.chmod(0o755)
-    assert isinstance(vpn._implementation, ProgramDevice)
-    vpn._implementation.program = replace(vpn._implementation.program, path=str(dying))
+    vpn._wireguard = replace(vpn._wireguard, path=str(dying))
     vpn.prepare(pair)
     with pytest.raises(VpnError, match=r"code 3.*cannot open /dev/net/tun"):
         vpn.join(pair.b)

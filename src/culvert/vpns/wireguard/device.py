@@ -1,8 +1,7 @@
-"""WireGuard's device: the kernel's own, or a tun device that a program in user space serves."""
+"""What makes WireGuard's device: a program in user space, with a tun device, or the kernel."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -16,7 +15,6 @@ from culvert.vpns.authoring import (
     Node,
     NotPossible,
     Process,
-    TunDevice,
     Vpn,
     VpnError,
     missing_from_kernel,
@@ -59,6 +57,7 @@ class Program:
     sockets: str = "/run/wireguard"
     settings: tuple[Pair, ...] = ()
     remedy: str = ""
+    data_path: ClassVar[DataPath] = DataPath.USER
 
     def find(self, host: Host) -> str | None:
         """Its path there; None if it is missing."""
@@ -71,19 +70,17 @@ class Program:
         """The path; raises NotPossible if there is none."""
         path = self.find(host)
         if path is None:
-            missing = self.missing(vpn)
-            raise NotPossible(vpn.id, f"{missing.what} is missing", missing.remedy)
+            lacks = self._lacks(vpn)
+            raise NotPossible(vpn.id, f"{lacks.what} is missing", lacks.remedy)
         return path
 
-    def missing(self, vpn: Vpn) -> Missing:
-        """What a host lacks that does not have it."""
-        if self.remedy:
-            return Missing(self.name, self.remedy)
-        return Missing.to_install(f"{self.name} for {vpn.id}", vpn.id)
+    def missing(self, vpn: Vpn, host: Host) -> list[Missing]:
+        """What is missing on the host."""
+        return [*([] if self.find(host) else [self._lacks(vpn)]), *missing_tun(host)]
 
-    def control(self, device: str) -> ControlSocket:
-        """Its socket for a device."""
-        return ControlSocket(device, self.sockets)
+    def control(self, device: str) -> Control:
+        """The configuration of a device."""
+        return self._socket(device)
 
     def version(self, vpn: Vpn, host: Host) -> str:
         """Of the module, else of the package, else the printed one; and of Go's compiler."""
@@ -94,8 +91,9 @@ class Program:
             return build.version + compiler
         return (package_version(host, self.name) or self._printed(host, path)) + compiler
 
-    def start(self, vpn: Vpn, node: Node, device: str) -> Process:
-        """Start it as one of the VPN's; returns when it answers on its socket. Raises VpnError."""
+    def start(self, vpn: Vpn, node: Node, device: str) -> Process | None:
+        """Start it as one of the VPN's, with a device that is down; returns when it answers on its
+        socket. Raises VpnError."""
         process = node.daemon(
             [self.require(vpn, node), *self.arguments, device],
             name=f"{self.name}-{node.name}",
@@ -108,6 +106,18 @@ class Program:
             vpn.await_fact(lambda: self.started in process.log_text(), process, what)
         vpn.await_fact(lambda: control.state(node) is not None, process, what)
         return process
+
+    def remove(self, node: Node, device: str) -> None:
+        """The socket, which a program leaves that was killed."""
+        node.remove(self._socket(device).path)
+
+    def _socket(self, device: str) -> ControlSocket:
+        return ControlSocket(device, self.sockets)
+
+    def _lacks(self, vpn: Vpn) -> Missing:
+        if self.remedy:
+            return Missing(self.name, self.remedy)
+        return Missing.to_install(f"{self.name} for {vpn.id}", vpn.id)
 
     def _printed(self, host: Host, path: str) -> str:
         """The printed version, such as 0.0.20220316."""
@@ -143,90 +153,35 @@ GOTATUN = Program(
 DISTRIBUTIONS = Program("wireguard-go", environment=QUIET, path=_DISTRIBUTIONS, offloads=False)
 
 
-class Device(ABC):
-    """A VPN's device on any node."""
-
-    data_path: ClassVar[DataPath]
-
-    def __init__(self, vpn: TunDevice) -> None:
-        self.vpn = vpn
-
-    @property
-    @abstractmethod
-    def control(self) -> Control:
-        """Its configuration."""
-
-    @abstractmethod
-    def missing(self, host: Host) -> list[Missing]:
-        """What is missing on the host."""
-
-    @abstractmethod
-    def version(self, host: Host) -> str:
-        """The version of what implements it."""
-
-    @abstractmethod
-    def create(self, node: Node) -> Process | None:
-        """Create it, down; returns the program that serves it, which can be configured."""
-
-    @abstractmethod
-    def remove(self, node: Node) -> None:
-        """Remove what stays after its program has ended; nothing if there is nothing."""
-
-
-class KernelDevice(Device):
+class Kernel(Program):
     """A device of the kernel's kind ``wireguard``; there is no process."""
 
     data_path = DataPath.KERNEL
 
-    @property
-    def control(self) -> ControlTool:
-        return ControlTool(self.vpn.device)
-
-    def missing(self, host: Host) -> list[Missing]:
-        missing = missing_from_kernel(host, "wireguard", "WireGuard in the kernel")
+    def missing(self, vpn: Vpn, host: Host) -> list[Missing]:
+        missing = missing_from_kernel(host, self.name, "WireGuard in the kernel")
         if host.find(TOOL) is None:
-            missing.append(Missing.to_install(TOOL, self.vpn.id))
+            missing.append(Missing.to_install(TOOL, vpn.id))
         return missing
 
-    def version(self, host: Host) -> str:
+    def control(self, device: str) -> ControlTool:
+        return ControlTool(device)
+
+    def version(self, vpn: Vpn, host: Host) -> str:
+        del vpn
         return f"Linux {host.kernel_release}"
 
-    def create(self, node: Node) -> None:
+    def start(self, vpn: Vpn, node: Node, device: str) -> None:
         """Raises VpnError if the kernel refuses."""
         try:
-            node.add_link(self.vpn.device, "wireguard")
+            node.add_link(device, self.name)
         except LabError as error:
-            raise VpnError(self.vpn.id, error.why, error.remedy) from error
+            raise VpnError(vpn.id, error.why, error.remedy) from error
 
-    def remove(self, node: Node) -> None:
-        link = node.link(self.vpn.device)
-        if link is not None and link.kind == "wireguard":
-            node.del_link(self.vpn.device)
+    def remove(self, node: Node, device: str) -> None:
+        link = node.link(device)
+        if link is not None and link.kind == self.name:
+            node.del_link(device)
 
 
-class ProgramDevice(Device):
-    """A tun device of a program."""
-
-    data_path = DataPath.USER
-
-    def __init__(self, vpn: TunDevice, program: Program) -> None:
-        super().__init__(vpn)
-        self.program = program
-
-    @property
-    def control(self) -> ControlSocket:
-        return self.program.control(self.vpn.device)
-
-    def missing(self, host: Host) -> list[Missing]:
-        found = self.program.find(host)
-        return [*([] if found else [self.program.missing(self.vpn)]), *missing_tun(host)]
-
-    def version(self, host: Host) -> str:
-        return self.program.version(self.vpn, host)
-
-    def create(self, node: Node) -> Process:
-        return self.program.start(self.vpn, node, self.vpn.device)
-
-    def remove(self, node: Node) -> None:
-        """The socket, which a program leaves that was killed."""
-        node.remove(self.control.path)
+IN_KERNEL = Kernel("wireguard")

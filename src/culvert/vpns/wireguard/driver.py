@@ -25,12 +25,12 @@ from culvert.vpns.parts import kill_switch
 from culvert.vpns.wireguard import default_route
 from culvert.vpns.wireguard import variants as known
 from culvert.vpns.wireguard.control import Control
-from culvert.vpns.wireguard.device import CAPABILITIES, CURRENT, KernelDevice, ProgramDevice
+from culvert.vpns.wireguard.device import CAPABILITIES, CURRENT
 from culvert.vpns.wireguard.keys import Keys
 from culvert.vpns.wireguard.peers import Peers
 from culvert.vpns.wireguard.rosenpass import Rosenpass
 from culvert.vpns.wireguard.uapi import Pair
-from culvert.vpns.wireguard.variants import KERNEL, MARK, NO_OFFLOADS, PROGRAMS, PSK, ROSENPASS
+from culvert.vpns.wireguard.variants import MARK, NO_OFFLOADS, PROGRAMS, PSK, ROSENPASS
 
 
 class WireGuard(Peers):
@@ -54,14 +54,11 @@ class WireGuard(Peers):
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(known.chosen(variant, options), options)
-        self._implementation: KernelDevice | ProgramDevice
-        if variant.name == KERNEL:
-            self._implementation = KernelDevice(self)
+        self._wireguard = PROGRAMS.get(variant.name, CURRENT)
+        if self.data_path is DataPath.KERNEL:
             self.memory_bytes = 0
             self.kernel_threads = ("kworker/.*",)  # a worker has the name of its last work
         else:
-            self._wireguard = PROGRAMS.get(variant.name, CURRENT)
-            self._implementation = ProgramDevice(self, self._wireguard)
             self.watchers = 1  # of its control socket
         self._rosenpass = Rosenpass(self) if ROSENPASS in options else None
 
@@ -69,17 +66,17 @@ class WireGuard(Peers):
 
     def missing(self, host: Host) -> list[Missing]:
         """What the device needs, and what its options need."""
-        missing = self._implementation.missing(host)
+        missing = self._wireguard.missing(self, host)
         missing += known.missing_for(self.chosen, self._wireguard, host, self.id)
         return missing + (self._rosenpass.missing(host) if self._rosenpass else [])
 
     def version(self, host: Host) -> str:
         """Of the program, or of the kernel."""
-        return self._implementation.version(host)
+        return self._wireguard.version(self, host)
 
     @property
     def control(self) -> Control:
-        return self._implementation.control
+        return self._wireguard.control(self.device)
 
     # -- the life of a tunnel ----------------------------------------------------------------------
 
@@ -101,7 +98,7 @@ class WireGuard(Peers):
 
     def listen(self, target: Node) -> None:
         """Start it; ready when its socket is bound to the port."""
-        process = self._implementation.create(target)
+        process = self._wireguard.start(self, target, self.device)
         known_keys = self._rosenpass is None or self._keys.shared
         known_peers = self.peers(target) if known_keys else ()
         peers = [pair for peer in known_peers for pair in self._as_peer(peer)]
@@ -129,7 +126,7 @@ class WireGuard(Peers):
         if source.link(self.device) is not None:
             self._connect_to(source, target)
         else:
-            self._implementation.create(source)
+            self._wireguard.start(self, source, self.device)
             own = self._own(source)
             own += [("fwmark", str(MARK))] if self._leads else []
             self.set_up_device(source)
@@ -162,13 +159,13 @@ class WireGuard(Peers):
 
     def sweep(self, node: Node, ended: Sequence[Process]) -> None:
         del ended
-        self._implementation.remove(node)
+        self._wireguard.remove(node, self.device)
 
     # -- what the proof needs ----------------------------------------------------------------------
 
     @property
     def data_path(self) -> DataPath:
-        return self._implementation.data_path
+        return self._wireguard.data_path
 
     @property
     def messages(self) -> tuple[OuterMessage, ...]:

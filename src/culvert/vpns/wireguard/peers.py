@@ -24,7 +24,7 @@ from culvert.vpns.authoring import (
 )
 from culvert.vpns.wireguard import default_route
 from culvert.vpns.wireguard.control import Control
-from culvert.vpns.wireguard.device import CURRENT
+from culvert.vpns.wireguard.device import Program
 from culvert.vpns.wireguard.keys import Keys
 from culvert.vpns.wireguard.uapi import Pair
 from culvert.waiting import wait_until
@@ -45,7 +45,7 @@ class Peers(TunDevice, TunnelVpn):
     from each path's source to its target."""
 
     _keys: Keys
-    _wireguard = CURRENT
+    _wireguard: Program
 
     @property
     @abstractmethod

@@ -8,7 +8,14 @@ from typing import Final
 
 from culvert.vpns.authoring import DataCipher, Host, Missing, Variant
 from culvert.vpns.parts import kill_switch
-from culvert.vpns.wireguard.device import BORINGTUN, DISTRIBUTIONS, GOTATUN, QUIET, Program
+from culvert.vpns.wireguard.device import (
+    BORINGTUN,
+    DISTRIBUTIONS,
+    GOTATUN,
+    IN_KERNEL,
+    QUIET,
+    Program,
+)
 from culvert.vpns.wireguard.packet import Format
 from culvert.vpns.wireguard.uapi import Pair
 
@@ -82,8 +89,9 @@ PROGRAMS: dict[str, Program] = {
     "gotatun": GOTATUN,
     "amneziawg": AMNEZIA,
     "amneziawg-disguised": DISGUISED,
+    KERNEL: IN_KERNEL,
 }
-"""By variant, those in user space that are not the current wireguard-go."""
+"""By variant, those that are not the current wireguard-go."""
 OPTIONS: Mapping[str, str] = {
     NO_OFFLOADS: "without segmentation offload: no super-packets in or out of the tunnel",
     PSK: "a pre-shared key in addition to the key pairs",
