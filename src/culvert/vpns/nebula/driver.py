@@ -22,17 +22,14 @@ from culvert.vpns.authoring import (
     Variant,
     log_tail,
     read_go_build,
-    underlay_address,
     wait_for_device,
     wait_for_ping,
 )
 from culvert.vpns.nebula import certificates, console, settings
 from culvert.vpns.nebula import packet as outer
 from culvert.vpns.nebula.console import Consoles
-from culvert.vpns.nebula.settings import CONFIG, PROGRAM, Mesh, Server, chosen
+from culvert.vpns.nebula.settings import CONFIG, PROGRAM, chosen
 
-_MTU = 1300
-"""Of the device, by default (tun.mtu)."""
 _LISTENS = "SSH server is listening"
 """In the log after the tunnel's socket is bound and the device is up."""
 
@@ -78,19 +75,9 @@ class Nebula(MeshVpn):
     def configure(self) -> None:
         """An authority on the lighthouse; keys, certificates and configurations of all nodes."""
         servers = self.lab.of_role(*SERVERS)
-        mesh = Mesh(
-            [Server(each.role, self.inner(each).ip, underlay_address(each)) for each in servers],
-            settings.CIPHERS[self.variant.cipher],
-            mtu=min(_MTU, self.lab.spec.mtu - (self.outer_length(0) or 0)),
-            only_relayed=not self.claims_direct,
-            device=self.device,
-            port=self.port,
-            console_port=self._consoles.port,
-            behind=self.lab.behind,
-            gateway=next((self.inner(each).ip for each in self.lab.of_role(Role.GATEWAY)), None),
-        )
         for node in (*servers, *self.lab.members):
-            node.write(CONFIG, json.dumps(mesh.configuration(node), indent=1))
+            text = settings.configuration(self, node, self._consoles.port)
+            node.write(CONFIG, json.dumps(text, indent=1))
         self._authority = certificates.Authority(self.control)
         for node in (*servers, *self.lab.members):
             self.certify(node)

@@ -5,16 +5,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from ipaddress import IPv4Address, IPv4Network
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from culvert.errors import UsageError
 from culvert.topology.graph import SERVERS
-from culvert.topology.ip import Address
 from culvert.vpns.authoring import (
     DataCipher,
+    MeshVpn,
     Node,
     Policy,
     Role,
@@ -33,93 +32,79 @@ PROGRAM = "nebula"
 PORT = 4242
 DEVICE = "nebula0"
 CONFIG = "nebula/config.yml"
+_MTU = 1300
+"""Of the device, by default (tun.mtu)."""
 ANY = {"port": "any", "proto": "any", "host": "any"}
 
 
-@dataclass(frozen=True)
-class Server:
-    """A server's role, its address inside the mesh, and that on the underlay."""
-
-    role: Role
-    inner: IPv4Address
-    underlay: Address
-
-
-@dataclass(frozen=True)
-class Mesh:
-    """What all nodes of a mesh have in common. ``only_relayed``: members accept no address on the
-    underlay but the servers' (lighthouse.remote_allow_list), so no path becomes direct."""
-
-    servers: Sequence[Server]
-    cipher: str
-    mtu: int
-    only_relayed: bool
-    device: str = DEVICE
-    port: int = PORT
-    console_port: int = console.PORT
-    behind: Sequence[IPv4Network] = ()
-    """Networks behind the ``gateway``, a member's address inside the mesh."""
-    gateway: IPv4Address | None = None
-
-    def configuration(self, node: Node) -> dict[str, Any]:
-        """The configuration of a member or a server, with a new key for its console."""
-        place = node.directory
-        return {
-            "pki": {
-                "ca": str(place / AUTHORITY),
-                "cert": str(place / CERTIFICATE),
-                "key": str(place / KEY),
-            },
-            "static_host_map": {
-                str(server.inner): [endpoint(server.underlay, self.port)] for server in self.servers
-            },
-            "lighthouse": self._lighthouse(node),
-            "listen": {"host": str(underlay_address(node)), "port": self.port},
-            "punchy": {"punch": True, "respond": True},
-            "relay": self._relay(node),
-            "cipher": self.cipher,
-            "tun": {
-                "disabled": node.role in SERVERS,
-                "dev": self.device,
-                "mtu": self.mtu,
-                "unsafe_routes": self._routes(node),
-            },
-            "firewall": {
-                "outbound": [ANY],
-                "inbound": [ANY],
-                "default_local_cidr_any": bool(self.behind),
-            },
-            "sshd": console.configure(node, self.console_port),
-        }
-
-    def _routes(self, node: Node) -> list[dict[str, str]]:
-        if node.role is not Role.CLIENT:
-            return []
-        return [{"route": str(each), "via": str(self.gateway)} for each in self.behind]
-
-    def _lighthouse(self, node: Node) -> dict[str, Any]:
-        lighthouse = node.role is Role.CONTROL
-        found: dict[str, Any] = {
-            "am_lighthouse": lighthouse,
-            "hosts": [] if lighthouse else self._inner(Role.CONTROL),
-            # Otherwise it advertises every address of the node, other VPNs' included.
-            "local_allow_list": _only([underlay_address(node)]),
-        }
-        if self.only_relayed and node.role not in SERVERS:
-            found["remote_allow_list"] = _only([server.underlay for server in self.servers])
-        return found
-
-    def _relay(self, node: Node) -> dict[str, Any]:
-        relay = node.role is Role.RELAY
-        own = [] if node.role in SERVERS else self._inner(Role.RELAY)
-        return {"am_relay": relay, "use_relays": bool(own), "relays": own}
-
-    def _inner(self, role: Role) -> list[str]:
-        return [str(server.inner) for server in self.servers if server.role is role]
+def configuration(vpn: MeshVpn, node: Node, console_port: int) -> dict[str, Any]:
+    """The configuration of a member or a server, with a new key for its console."""
+    place, behind = node.directory, vpn.lab.behind
+    return {
+        "pki": {
+            "ca": str(place / AUTHORITY),
+            "cert": str(place / CERTIFICATE),
+            "key": str(place / KEY),
+        },
+        "static_host_map": {
+            str(vpn.inner(server).ip): [endpoint(underlay_address(server), vpn.port)]
+            for server in vpn.lab.of_role(*SERVERS)
+        },
+        "lighthouse": _lighthouse(vpn, node),
+        "listen": {"host": str(underlay_address(node)), "port": vpn.port},
+        "punchy": {"punch": True, "respond": True},
+        "relay": _relay(vpn, node),
+        "cipher": _CIPHERS[vpn.variant.cipher],
+        "tun": {
+            "disabled": node.role in SERVERS,
+            "dev": vpn.device,
+            "mtu": min(_MTU, vpn.lab.spec.mtu - (vpn.outer_length(0) or 0)),
+            "unsafe_routes": _routes(vpn) if node.role is Role.CLIENT else [],
+        },
+        "firewall": {
+            "outbound": [ANY],
+            "inbound": [ANY],
+            "default_local_cidr_any": bool(behind),
+        },
+        "sshd": console.configure(node, console_port),
+    }
 
 
-def _only(addresses: Iterable[Address]) -> dict[str, bool]:
-    """An allow list of these addresses alone."""
+def _routes(vpn: MeshVpn) -> list[dict[str, str]]:
+    """To the networks behind the gateway."""
+    via = _inside(vpn, Role.GATEWAY)[:1]
+    return [{"route": str(each), "via": gateway} for each in vpn.lab.behind for gateway in via]
+
+
+def _lighthouse(vpn: MeshVpn, node: Node) -> dict[str, Any]:
+    """Members of a relayed variant accept no address on the underlay but the servers'
+    (lighthouse.remote_allow_list), so no path becomes direct."""
+    lighthouse = node.role is Role.CONTROL
+    found: dict[str, Any] = {
+        "am_lighthouse": lighthouse,
+        "hosts": [] if lighthouse else _inside(vpn, Role.CONTROL),
+        # Otherwise it advertises every address of the node, other VPNs' included.
+        "local_allow_list": _only(node),
+    }
+    if not vpn.claims_direct and node.role not in SERVERS:
+        found["remote_allow_list"] = _only(*vpn.lab.of_role(*SERVERS))
+    return found
+
+
+def _relay(vpn: MeshVpn, node: Node) -> dict[str, Any]:
+    relay = node.role is Role.RELAY
+    own = [] if node.role in SERVERS else _inside(vpn, Role.RELAY)
+    return {"am_relay": relay, "use_relays": bool(own), "relays": own}
+
+
+def _inside(vpn: MeshVpn, role: Role) -> list[str]:
+    """Addresses inside the mesh."""
+    return [str(vpn.inner(node).ip) for node in vpn.lab.of_role(role)]
+
+
+def _only(*nodes: Node) -> dict[str, bool]:
+    """An allow list of these nodes' addresses on the underlay alone."""
+    addresses = map(underlay_address, nodes)
     allowed = {f"{each}/{each.max_prefixlen}": True for each in addresses}
     return {"0.0.0.0/0": False, "::/0": False, **allowed}
 
@@ -153,7 +138,7 @@ def inbound(vpn: Vpn, node: Node, policy: Policy) -> Sequence[dict[str, str]]:
 
 RELAY: Final = "relay"
 FALLBACK: Final = "fallback"
-CIPHERS: Mapping[DataCipher | None, str] = {
+_CIPHERS: Mapping[DataCipher | None, str] = {
     DataCipher.AES: "aes",
     DataCipher.CHACHA20: "chachapoly",
 }
