@@ -83,7 +83,8 @@ class LeakWitness:
             for path in _files(nodes)
             if path.parent.name == LOGS or stat.S_IMODE(path.stat().st_mode) != 0o600
         ]
-        return sorted({f"{where} shows a secret" for where, text in seen if _any_in(tokens, text)})
+        found = {where for where, text in seen if any(token in text for token in tokens)}
+        return [f"{where} shows a secret" for where in sorted(found)]
 
 
 @contextmanager
@@ -139,10 +140,6 @@ def _keep_log(log: Path) -> None:
     if log.exists():
         names = (log.with_name(f"{log.stem}.{number}.before") for number in count(1))
         next(name for name in names if not name.exists()).hardlink_to(log)
-
-
-def _any_in(tokens: Iterable[str], text: str) -> bool:
-    return any(token in text for token in tokens)
 
 
 def _files(nodes: Iterable[Node]) -> Iterator[Path]:

@@ -115,7 +115,9 @@ class Life:
         """Whether node b does not answer node a; always of what has no tunnel."""
         a, b = self.nodes
         address, reflector = self.vpn.traffic_address(b), self._reflector(b)
-        return not self._tunnel or silent(self.probes[a.name], address, reflector=reflector)
+        if self.vpn.outer_flow is None:
+            return True
+        return silent(self.probes[a.name], address, reflector=reflector)
 
     def _look_at_handshake(
         self, packets: Sequence[OuterPacket], returned_ns: int, rule: Rule
@@ -337,11 +339,6 @@ class Life:
         for node, state in before.items():
             for remains in node_state(node).left_since(state):
                 self.breaks(Rule.CLEAN, f"node {node.name}: {remains}")
-
-    @property
-    def _tunnel(self) -> bool:
-        """Whether it has packets of its own."""
-        return self.vpn.outer_flow is not None
 
     def _flow(self, packets: Sequence[OuterPacket]) -> list[OuterPacket]:
         """The tunnel's packets; without a tunnel, the pings themselves."""

@@ -90,7 +90,7 @@ class NetBird(AssigningMeshVpn):
             settings = control_server.relay_environment(
                 underlay_address(server), self._relay_secret, self.ports
             )
-            health = control_server.relay_health(self.ports)
+            health = f"http://127.0.0.1:{self.ports.health}/health"
             self._launch(server, ["netbird-relay"], settings, health)
             return
         argv = ["netbird-server", "--config", str(server.directory / "netbird/server.yaml")]

@@ -32,11 +32,6 @@ def url_of(control: Address, ports: Ports) -> str:
     return f"http://{endpoint(control, ports.control)}"
 
 
-def relay_health(ports: Ports) -> str:
-    """Where the relay reports that it is ready."""
-    return f"http://127.0.0.1:{ports.health}/health"
-
-
 def configuration(
     control: Address, relay: Address, relay_secret: str, directory: str, ports: Ports
 ) -> str:

@@ -11,15 +11,13 @@ from culvert.vpns.strongswan import config
 from culvert.vpns.strongswan.config import CONNECTION, IkeConnection, IkeEnd
 from culvert.vpns.strongswan.variants import Choice
 
-_KEY_BYTES = 32
-
 
 def write_all(vpn: TunnelVpn, choice: Choice) -> None:
     """The daemon's configuration, connections, and keys for each node."""
     leads = vpn.lab.spec.topology.full_tunnel
     daemon = config.daemon_config(in_kernel=choice.in_kernel, upkeep=choice.upkeep, leads=leads)
     authority = Authority(KeyKind.ED25519) if choice.certificates else None
-    keys = {source.name: None if authority else _shared_key() for source in vpn.sources}
+    shared = {each.name: None if authority else secrets.token_hex(32) for each in vpn.sources}
     for node in (*vpn.sources, vpn.target):
         initiates = node.name != vpn.target.name
         connections = [
@@ -29,7 +27,7 @@ def write_all(vpn: TunnelVpn, choice: Choice) -> None:
                 _end_of(vpn, choice, node),
                 _end_of(vpn, choice, peer),
                 initiates,
-                keys[node.name if initiates else peer.name],
+                shared[node.name if initiates else peer.name],
                 "own.pem",
                 leads=leads,
             )
@@ -47,10 +45,6 @@ def write_all(vpn: TunnelVpn, choice: Choice) -> None:
             node.write("strongswan/x509ca/authority.pem", authority.certificate)
             node.write("strongswan/x509/own.pem", own.certificate)
             node.write("strongswan/private/own.pem", own.key, secret=True)
-
-
-def _shared_key() -> str:
-    return secrets.token_hex(_KEY_BYTES)
 
 
 def _end_of(vpn: TunnelVpn, choice: Choice, node: Node) -> IkeEnd:
