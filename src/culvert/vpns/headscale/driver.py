@@ -34,7 +34,7 @@ from culvert.vpns.headscale import packet as outer
 from culvert.vpns.headscale.control import HEADSCALE, Control
 from culvert.vpns.headscale.members import Member
 from culvert.vpns.headscale.relay import DERPER, Relay
-from culvert.vpns.headscale.variants import OPTIONS, PLAIN, VARIANTS, Ports
+from culvert.vpns.headscale.variants import MTU, OPTIONS, PLAIN, VARIANTS, Ports
 from culvert.vpns.parts import kill_switch
 from culvert.vpns.wireguard.packet import WIREGUARD
 
@@ -107,8 +107,7 @@ class Headscale(AssigningMeshVpn):
         both servers. Nothing to do if it runs."""
         here = self._members[member.name]
         if not here.running:
-            relayed, plain = not self.claims_direct, PLAIN in self.chosen
-            address = here.join(self._control.url, relayed=relayed, plain=plain)
+            address = here.join(self._control.url)
             prefix = control.ADDRESSES.prefixlen
             self.addresses[member.name] = IPv4Interface((address, prefix))
 
@@ -123,7 +122,7 @@ class Headscale(AssigningMeshVpn):
         for node in self.lab.ends(path):
             self.join(node)
         source, target = self._ends(path)
-        source.meet(target, direct=self.claims_direct)
+        source.meet(target)
         if self.lab.spec.topology.full_tunnel:
             source.use_exit(target)
         for client in self.lab.of_role(Role.CLIENT) if self.lab.behind else ():
@@ -178,12 +177,12 @@ class Headscale(AssigningMeshVpn):
     def outer_flow(self) -> OuterFlow | None:
         """Between members and to the servers; between members nothing if relayed."""
         if self.claims_direct:
-            return outer.direct(self.ports, members.MTU)
+            return outer.direct(self.ports, MTU)
         return outer.relayed(self.ports)
 
     def outer_length(self, inner_length: int) -> int | None:
         """WireGuard's, unless it goes in a stream of DERP."""
-        return WIREGUARD.outer_length(inner_length, members.MTU) if self.claims_direct else None
+        return WIREGUARD.outer_length(inner_length, MTU) if self.claims_direct else None
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         """WireGuard's, discovery, registration, and the beginning of DERP."""

@@ -18,10 +18,10 @@ from culvert.vpns.authoring import (
     wait_for_ping,
 )
 from culvert.vpns.headscale.local_api import LocalApi
+from culvert.vpns.headscale.variants import PLAIN
 
 DAEMON, CLIENT = "tailscaled", "tailscale"
 DEVICE = "tailscale0"
-MTU = 1280
 RELAYED_GRACE_S = 0.3
 """With TS_DEBUG_ALWAYS_USE_DERP tailscaled closes its connections at SIGTERM and then waits for
 ever for its UDP socket, which is none (wgengine/magicsock/blockforever_conn.go)."""
@@ -69,10 +69,10 @@ class Member:
         """Its inner address; raises VpnError before it has joined."""
         return self.vpn.inner(self.node).ip
 
-    def join(self, url: str, *, relayed: bool, plain: bool) -> IPv4Address:
+    def join(self, url: str) -> IPv4Address:
         """Start it, and register at the control server if it is the first time; returns its address
         when it is connected to both servers."""
-        self._start(relayed=relayed, plain=plain)
+        self._start()
         if self.node.name not in self.vpn.addresses:
             self._register(url)
         self._wait(
@@ -80,11 +80,11 @@ class Member:
         )
         return self.api.status().addresses[0]
 
-    def meet(self, other: Member, *, direct: bool) -> None:
-        """Return when both know each other, have a direct path if ``direct``, and the other answers
-        a ping."""
-        self._discover(other, direct=direct)
-        other._discover(self, direct=direct)
+    def meet(self, other: Member) -> None:
+        """Return when both know each other, have a direct path if the variant claims one, and the
+        other answers a ping."""
+        self._discover(other)
+        other._discover(self)
         vpn = self.vpn
         try:
             wait_for_ping(
@@ -94,11 +94,8 @@ class Member:
             why = f"{error.why}; {self._evidence()}"
             raise VpnError(error.what, why, error.remedy) from error
 
-    def _start(self, *, relayed: bool, plain: bool) -> None:
-        """``relayed``: no packet is sent direct; ``plain``: DERP over HTTP
-        without TLS."""
-        variables = _environment(str(self._directory), relayed=relayed, plain=plain)
-        self.vpn.launch(self.node, DAEMON, *self._arguments, env=variables)
+    def _start(self) -> None:
+        self.vpn.launch(self.node, DAEMON, *self._arguments, env=self._environment)
         self._wait(lambda: bool(self.api.status()), "tailscaled answered")
 
     @property
@@ -110,6 +107,26 @@ class Member:
             f"--tun={self.vpn.device}",
             f"--port={self.vpn.port}",
         )
+
+    @property
+    def _environment(self) -> Mapping[str, str]:
+        """The lab's routers map no ports, so none is requested of them.
+
+        It finds no program: at every start it deletes rules with ``iptables``, whatever its
+        firewall mode, and where that is ``iptables-nft``, this creates tables, which nobody removes
+        (cleanUp of wgengine/router/osrouter). Rules of nftables it writes itself.
+        """
+        found = {
+            "PATH": "",
+            "TS_NO_LOGS_NO_SUPPORT": "true",
+            "TS_LOGS_DIR": str(self._directory),
+            "TS_DISABLE_PORTMAPPER": "true",
+        }
+        if not self.vpn.claims_direct:
+            found["TS_DEBUG_ALWAYS_USE_DERP"] = "true"
+        if PLAIN in self.vpn.chosen:
+            found["TS_DEBUG_USE_DERP_HTTP"] = "true"
+        return found
 
     def _register(self, url: str) -> None:
         """Register at the control server. Raises VpnError with what the client prints: a key that
@@ -161,9 +178,9 @@ class Member:
 
         self._wait(routed, f"had routes to {', '.join(map(str, destinations))}")
 
-    def _discover(self, other: Member, *, direct: bool) -> None:
+    def _discover(self, other: Member) -> None:
         """A WireGuard handshake before that would be lost, and repeated after 5 s only."""
-        if direct:
+        if self.vpn.claims_direct:
             self._wait(
                 lambda: self.api.reaches_directly(other.address),
                 f"had a direct path to node {other.node.name}",
@@ -190,23 +207,3 @@ class Member:
         log = self.running[0].log_text().splitlines()
         errors = [line for line in log if _TO_RELAY in line and _CANCELLED not in line]
         return "; ".join((status, *errors[-1:]))
-
-
-def _environment(directory: str, *, relayed: bool, plain: bool) -> Mapping[str, str]:
-    """The lab's routers map no ports, so none is requested of them.
-
-    It finds no program: at every start it deletes rules with ``iptables``, whatever its firewall
-    mode, and where that is ``iptables-nft``, this creates tables, which nobody removes (cleanUp of
-    wgengine/router/osrouter). Rules of nftables it writes itself.
-    """
-    found = {
-        "PATH": "",
-        "TS_NO_LOGS_NO_SUPPORT": "true",
-        "TS_LOGS_DIR": directory,
-        "TS_DISABLE_PORTMAPPER": "true",
-    }
-    if relayed:
-        found["TS_DEBUG_ALWAYS_USE_DERP"] = "true"
-    if plain:
-        found["TS_DEBUG_USE_DERP_HTTP"] = "true"
-    return found

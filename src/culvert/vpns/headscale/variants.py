@@ -8,7 +8,6 @@ from typing import Self
 
 from culvert.vpns import authoring
 from culvert.vpns.authoring import DataCipher, Role, Variant, kept_relayed
-from culvert.vpns.headscale.members import MTU
 from culvert.vpns.parts import kill_switch
 
 
@@ -32,6 +31,8 @@ class Ports(authoring.Ports):
         return cls(relay=3340) if plain else cls()
 
 
+MTU = 1280
+"""Of the device, by default."""
 RELAYED = "relay"
 PLAIN = "plain"
 OPTIONS = {
