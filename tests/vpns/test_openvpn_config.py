@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from culvert.vpns.openvpn import config, program
 from culvert.vpns.openvpn.choice import VARIANTS, Choice
-from culvert.vpns.openvpn.config import Dialect, Tunnel, TunnelEnds
+from culvert.vpns.openvpn.config import Tunnel, TunnelEnds
 from tests.here import HERE
 
 ENDS = TunnelEnds(
@@ -26,7 +26,7 @@ TUNNELS = st.builds(
         st.sampled_from([each.name for each in VARIANTS if not each.name.startswith("dco-")]),
         st.sampled_from([frozenset(), frozenset({"tcp"})]),
     ),
-    st.sampled_from([Dialect((2, 5)), Dialect((2, 6)), Dialect((2, 7))]),
+    st.sampled_from([(2, 5), (2, 6), (2, 7)]),
     st.just(ENDS),
 )
 
@@ -52,7 +52,7 @@ def test_both_ends_have_the_same_tls_settings(tunnel: Tunnel) -> None:
         assert side["tls-version-min"] == ["1.3"]
         assert side["reneg-sec"] == side["reneg-bytes"] == side["reneg-pkts"] == ["0"]
         assert side["ping-restart"] == ["0"]
-        assert ("disable-dco" in side) == (tunnel.dialect.version >= (2, 6))
+        assert ("disable-dco" in side) == (tunnel.version >= (2, 6))
         assert not {"ping", "keepalive", "compress", "comp-lzo", "fragment"} & side.keys()
     assert server["ifconfig"] == ["198.19.0.2", "255.255.255.0"]
     assert server["remote-cert-tls"] == ["client"]
@@ -62,7 +62,7 @@ def test_both_ends_have_the_same_tls_settings(tunnel: Tunnel) -> None:
 
 
 def test_a_named_group_is_the_only_one() -> None:
-    tunnel = Tunnel(chosen("aes-256-gcm", "x25519mlkem768"), Dialect((2, 7)), ENDS)
+    tunnel = Tunnel(chosen("aes-256-gcm", "x25519mlkem768"), (2, 7), ENDS)
     server = options(config.server_config(tunnel, FILES, Path("/n/clients"), SOCKET))
     client = options(config.client_config(tunnel, FILES, "b", SOCKET))
     assert server["tls-groups"] == client["tls-groups"] == ["X25519MLKEM768"]
@@ -85,7 +85,7 @@ def test_both_ends_have_the_static_key_in_opposite_directions(tunnel: Tunnel) ->
         assert side["cipher"] == [tunnel.choice.cipher.value]
         assert side["auth"] == ["SHA256"]
         persuaded = "allow-deprecated-insecure-static-crypto" in side
-        assert persuaded == (tunnel.dialect.version >= (2, 7))
+        assert persuaded == (tunnel.version >= (2, 7))
         assert not any(name.startswith(("tls", "reneg", "ca", "cert")) for name in side)
 
 
@@ -96,7 +96,7 @@ def test_both_ends_have_the_static_key_in_opposite_directions(tunnel: Tunnel) ->
 def test_the_transport_is_configured_at_both_ends(
     transport: list[str], server: str, client: str
 ) -> None:
-    tunnel = Tunnel(chosen("aes-256-cbc", *transport), Dialect((2, 6)), ENDS)
+    tunnel = Tunnel(chosen("aes-256-cbc", *transport), (2, 6), ENDS)
     key = Path("/n/static.key")
     assert options(config.static_server_config(tunnel, key, SOCKET))["proto"] == [server]
     assert options(config.static_client_config(tunnel, key, SOCKET))["proto"] == [client]
@@ -108,7 +108,7 @@ def test_the_transport_is_configured_at_both_ends(
 )
 def test_transport_over_ipv6(transport: list[str], server: str, client: str) -> None:
     ends = replace(ENDS, server=IPv6Address("2001:2::1"))
-    tunnel = Tunnel(chosen("aes-256-gcm", *transport), Dialect((2, 6)), ends)
+    tunnel = Tunnel(chosen("aes-256-gcm", *transport), (2, 6), ends)
     there = options(config.server_config(tunnel, FILES, Path("/n/clients"), SOCKET))
     here = options(config.client_config(tunnel, FILES, "b", SOCKET))
     assert (there["proto"], here["proto"]) == ([server], [client])
@@ -118,7 +118,7 @@ def test_transport_over_ipv6(transport: list[str], server: str, client: str) -> 
 def test_ipv6_inside_both_with_certificates_and_with_a_static_key() -> None:
     client, server = IPv6Interface("2001:2::1/64"), IPv6Interface("2001:2::2/64")
     ends = replace(ENDS, client_ipv6=client, server_ipv6=server)
-    tunnel = Tunnel(chosen("aes-256-gcm"), Dialect((2, 6)), ends)
+    tunnel = Tunnel(chosen("aes-256-gcm"), (2, 6), ends)
     key = Path("/n/static.key")
     with_certificates = options(config.server_config(tunnel, FILES, Path("/n/clients"), SOCKET))
     assert with_certificates["ifconfig-ipv6"] == ["2001:2::2/64", "2001:2::1"]
@@ -143,7 +143,7 @@ def test_dead_peer_detection_and_renegotiation(tunnel: Tunnel) -> None:
 
 
 def test_a_path_with_spaces_and_quotes_is_one_word() -> None:
-    tunnel = Tunnel(chosen("aes-256-cbc"), Dialect((2, 6)), ENDS)
+    tunnel = Tunnel(chosen("aes-256-cbc"), (2, 6), ENDS)
     text = config.static_client_config(tunnel, Path('/my "keys"/s'), SOCKET)
     assert r'secret "/my \"keys\"/s" 1' in text
 

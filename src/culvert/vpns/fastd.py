@@ -102,8 +102,6 @@ class Fastd(TunProgram):
 
     def _generate(self, node: Node) -> tuple[str, str]:
         """A secret and its public key, which only fastd computes (its own form of Curve25519)."""
-        done = node.run(
-            [node.require(self.program, f"culvert install {self.id}"), "--generate-key"]
-        )
+        done = node.run([self._require(node, self.program), "--generate-key"])
         words = {line.split(": ")[0]: line.split(": ")[1] for line in done.stdout.splitlines()}
         return words["Secret"], words["Public"]

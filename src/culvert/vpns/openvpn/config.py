@@ -29,28 +29,6 @@ _BYTES_A_LINE = 16
 
 
 @dataclass(frozen=True)
-class Dialect:
-    """The features of an OpenVPN version, from its release notes (Changes.rst)."""
-
-    version: tuple[int, int]
-
-    @property
-    def offloads(self) -> bool:
-        """From 2.6 on the data channel moves into the kernel if possible, unless disabled."""
-        return self.version >= (2, 6)
-
-    @property
-    def refuses_static_keys(self) -> bool:
-        """From 2.7 on an extra option is needed to allow them."""
-        return self.version >= (2, 7)
-
-    @property
-    def dropped_static_keys(self) -> bool:
-        """From 2.8 on they are removed."""
-        return self.version >= (2, 8)
-
-
-@dataclass(frozen=True)
 class TunnelEnds:
     """Addresses of the underlay, and inside the tunnel. The client initiates."""
 
@@ -66,7 +44,8 @@ class Tunnel:
     """Parameters that both ends share."""
 
     choice: Choice
-    dialect: Dialect
+    version: tuple[int, int]
+    """OpenVPN's; what it decides is in its release notes (Changes.rst)."""
     ends: TunnelEnds
     device: str = DEVICE
     port: int = PORT
@@ -183,7 +162,8 @@ def _common(tunnel: Tunnel, management: Path, side: str) -> str:
             "auth SHA256",
             _pings(tunnel),
             *tunnel.choice.settings.lines(),
-            *(("disable-dco",) if tunnel.dialect.offloads and not tunnel.choice.offloaded else ()),
+            # From 2.6 on the data channel moves into the kernel if possible.
+            *(("disable-dco",) if tunnel.version >= (2, 6) and not tunnel.choice.offloaded else ()),
         )
     )
 
@@ -227,11 +207,7 @@ def _static(tunnel: Tunnel, key: Path, *, direction: int) -> tuple[str, ...]:
     return (
         f"secret {_quoted(key)} {direction}",
         f"cipher {tunnel.choice.cipher.value}",
-        *(
-            ("allow-deprecated-insecure-static-crypto",)
-            if tunnel.dialect.refuses_static_keys
-            else ()
-        ),
+        *(("allow-deprecated-insecure-static-crypto",) if tunnel.version >= (2, 7) else ()),
     )
 
 

@@ -73,8 +73,8 @@ class OpenVpn(OnUnderlay):
         self._seats = seats.chosen(self, lab, first, self.choice.settings.processes or 1)
 
     def configure(self) -> None:
-        dialect = openvpn_program.dialect(self.target, self._program(self.target))
-        files.write_all(self, self.choice, dialect, self._seats)
+        version = openvpn_program.numbers(self.target, self._program(self.target))
+        files.write_all(self, self.choice, version, self._seats)
         server = f"ip daddr {underlay_address(self.target)}"
         own = f"{server} {self.choice.transport} dport {self.port}"
         kill_switch.load(self, self.sources, self.device, [own])

@@ -8,7 +8,7 @@ from dataclasses import replace
 from culvert.vpns.authoring import Node, TunnelVpn, underlay_address
 from culvert.vpns.openvpn import config
 from culvert.vpns.openvpn.choice import Choice
-from culvert.vpns.openvpn.config import CertificateFiles, Dialect, Tunnel, TunnelEnds
+from culvert.vpns.openvpn.config import CertificateFiles, Tunnel, TunnelEnds
 from culvert.vpns.openvpn.seats import Seat, dealt_to
 from culvert.vpns.openvpn.up import socket_of
 from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
@@ -21,14 +21,16 @@ def config_of(number: int) -> str:
     return f"{CONFIG}{number or ''}"
 
 
-def write_all(vpn: TunnelVpn, choice: Choice, dialect: Dialect, seats: Sequence[Seat]) -> None:
+def write_all(
+    vpn: TunnelVpn, choice: Choice, version: tuple[int, int], seats: Sequence[Seat]
+) -> None:
     """Of the server's processes, on the VPN's target, and of its clients, which are dealt to them
     in turn."""
 
     def tunnel(client: Node, seat: Seat) -> Tunnel:
         return Tunnel(
             choice,
-            dialect,
+            version,
             TunnelEnds(
                 underlay_address(vpn.target),
                 vpn.inner(client),

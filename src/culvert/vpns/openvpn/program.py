@@ -19,7 +19,6 @@ from culvert.vpns.authoring import (
 )
 from culvert.vpns.openvpn import settings
 from culvert.vpns.openvpn.choice import PSK, RENEG, Choice, Transport
-from culvert.vpns.openvpn.config import Dialect
 
 _NAME = "openvpn"
 INSTALL = f"culvert install {_NAME}"
@@ -104,10 +103,10 @@ def version(host: Host, program: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def dialect(host: Host, program: str) -> Dialect:
-    """Its features, from its version."""
+def numbers(host: Host, program: str) -> tuple[int, int]:
+    """The first two of its version."""
     own, _ = _printed(host, program)
-    return Dialect((int(own[2]), int(own[3])))
+    return int(own[2]), int(own[3])
 
 
 def _folder(host: Host, program: str) -> str:
@@ -181,7 +180,7 @@ def _static_key(host: Host, choice: Choice, program: str | None) -> Iterator[Mis
     if choice.renegotiates:
         what = "renegotiation with a static key, which OpenVPN does not support"
         yield Missing(what, f"drop the option {RENEG}, or {PSK}")
-    if program is not None and dialect(host, program).dropped_static_keys:
+    if program is not None and numbers(host, program) >= (2, 8):
         yield Missing(
             "an OpenVPN with static keys, which 2.8 dropped",
             f"drop the option {PSK}, or install OpenVPN 2.6 or 2.7",
