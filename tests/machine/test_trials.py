@@ -13,7 +13,7 @@ from culvert.machine import remedies
 from culvert.machine.check import FeatureStatus
 from culvert.machine.tree import Tree
 from culvert.machine.trials import accounting, steadiness
-from culvert.machine.trials.accounting import kernel_configuration, parse_configuration
+from culvert.machine.trials.accounting import parse_configuration
 
 
 @pytest.fixture
@@ -144,17 +144,6 @@ def test_where_the_configuration_is(machine: Path) -> None:
 
     (machine / "proc/config.gz").write_bytes(gzip.compress(CONFIGURATION.encode()))
     assert accounting.irq_time().status is FeatureStatus.PRESENT
-
-
-CUT_OFF = gzip.compress(b"CONFIG_M=m\n" * 99, mtime=0)[:-9]
-
-
-@pytest.mark.parametrize("junk", [b"", b"not gzip", CUT_OFF])
-def test_a_broken_configuration_is_no_error(machine: Path, junk: bytes) -> None:
-    (machine / "proc").mkdir()
-    (machine / "proc/config.gz").write_bytes(junk)
-
-    assert not kernel_configuration(Tree(machine))
 
 
 def test_scheduler_statistics_of_this_machine() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,21 +53,10 @@ def integer(text: str | None) -> int | None:
         return None
 
 
-def integers(text: str | None) -> tuple[int, ...] | None:
-    """Integers separated by white space (as in tcp_rmem), or None if one is not an integer."""
-    if text is None:
-        return None
-    values = [integer(word) for word in text.split()]
-    found = tuple(value for value in values if value is not None)
-    return found if found and len(found) == len(values) else None
-
-
 def chosen(text: str | None) -> str | None:
-    """The marked word of ``always [madvise] never``; a single word is the choice itself."""
-    if text is None:
-        return None
-    words = text.split()
-    marked = [word[1:-1] for word in words if word.startswith("[") and word.endswith("]")]
-    if len(marked) == 1:
-        return marked[0] or None
-    return words[0] if len(words) == 1 and not marked else None
+    """The marked word of ``always [madvise] never`` or ``none (voluntary) full``; a single word is
+    the choice itself."""
+    marked = re.search(r"[\[(](\S+)[\])]", text or "")
+    if marked:
+        return marked[1]
+    return text if text and " " not in text else None

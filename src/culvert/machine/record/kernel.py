@@ -88,7 +88,7 @@ def read_kernel(tree: Tree) -> Kernel:
         clocksource=tree.text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         clocksources=tuple((available or "").split()),
         # debugfs is more exact, if it is mounted and readable
-        preemption=chosen(_marked(tree.text("/sys/kernel/debug/sched/preempt")))
+        preemption=chosen(tree.text("/sys/kernel/debug/sched/preempt"))
         or parse_preemption(version or ""),
         cgroup=parse_cgroup(tree.text("/proc/self/mounts") or ""),
         sched_autogroup=None if autogroup is None else autogroup != 0,
@@ -98,11 +98,6 @@ def read_kernel(tree: Tree) -> Kernel:
             if tree.exists(f"/sys/module/{module}")
         },
     )
-
-
-def _marked(text: str | None) -> str | None:
-    """The model that debugfs marks with parentheses: ``none (voluntary) full``."""
-    return text.replace("(", "[").replace(")", "]") if text else None
 
 
 def parse_preemption(version: str) -> str | None:
@@ -130,16 +125,10 @@ def parse_parameters(command_line: str) -> dict[str, str | None]:
 
 def parse_cgroup(mounts: str) -> str | None:
     """``v2``, ``v1`` or ``hybrid`` from mounts as in proc(5); None if none is mounted."""
-    kinds: list[tuple[str, str]] = []
-    for line in mounts.splitlines():
-        fields = line.split()
-        if len(fields) >= 4 and fields[2] in {"cgroup", "cgroup2"}:
-            kinds.append((fields[2], fields[1]))
-    v1 = any(kind == "cgroup" for kind, _ in kinds)
-    v2 = any(kind == "cgroup2" for kind, _ in kinds)
-    if v1 and v2:
-        return "hybrid"
-    return "v2" if v2 else "v1" if v1 else None
+    kinds = {line.split()[2] for line in mounts.splitlines()}
+    if "cgroup" not in kinds:
+        return "v2" if "cgroup2" in kinds else None
+    return "hybrid" if "cgroup2" in kinds else "v1"
 
 
 def read_distribution() -> OsRelease:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 from dataclasses import dataclass
 
 from culvert.machine.tree import Tree, chosen
@@ -21,6 +21,7 @@ HYPERVISORS = {
     "Apple Inc.": "apple",
 }
 """DMI vendors of guests (as systemd-detect-virt(1) knows them) and a name for each."""
+_SIZE = re.compile(r"^(\S+): +(\d+) kB$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,8 @@ def parse_steal(stat: str) -> int | None:
     """The eighth figure of the ``cpu`` line of /proc/stat, in USER_HZ ticks."""
     for line in stat.splitlines():
         fields = line.split()
-        if fields and fields[0] == "cpu":
-            return int(fields[8]) if len(fields) > 8 and _is_number(fields[8]) else None
+        if fields[:1] == ["cpu"] and len(fields) > 8:
+            return int(fields[8])
     return None
 
 
@@ -97,11 +98,8 @@ def read_memory(tree: Tree) -> Memory:
     """Read /proc/meminfo and the huge page modes."""
     sizes = parse_meminfo(tree.text("/proc/meminfo") or "")
     thp = "/sys/kernel/mm/transparent_hugepage"
-    nodes = [
-        name
-        for name in tree.names("/sys/devices/system/node")
-        if name.startswith("node") and _is_number(name[4:])
-    ]
+    names = tree.names("/sys/devices/system/node")
+    nodes = [name for name in names if name.removeprefix("node").isdecimal()]
     return Memory(
         total_bytes=sizes.get("MemTotal"),
         available_bytes=sizes.get("MemAvailable"),
@@ -114,45 +112,19 @@ def read_memory(tree: Tree) -> Memory:
 
 def parse_meminfo(text: str) -> dict[str, int]:
     """Sizes in bytes; lines without the unit kB are counts and left out."""
-    sizes: dict[str, int] = {}
-    for line in text.splitlines():
-        key, colon, value = line.partition(":")
-        fields = value.split()
-        if colon and len(fields) == 2 and fields[1] == "kB" and _is_number(fields[0]):
-            sizes[key.strip()] = int(fields[0]) * 1024
-    return sizes
+    return {key: int(value) * 1024 for key, value in _SIZE.findall(text)}
 
 
 def read_load(tree: Tree) -> LoadAverage:
     """Read the load now."""
-    averages, running = parse_loadavg(tree.text("/proc/loadavg") or "")
+    fields = (tree.text("/proc/loadavg") or "").split()
+    averages = [float(field) for field in fields[:3]] or [None] * 3
+    running = int(fields[3].partition("/")[0]) if fields else None
     return LoadAverage(*averages, running=running, irqbalance_running=_runs(tree, "irqbalance"))
-
-
-def parse_loadavg(
-    text: str,
-) -> tuple[tuple[float | None, float | None, float | None], int | None]:
-    """Averages over 1, 5 and 15 minutes, and the number of tasks that could run."""
-    fields = text.split()
-    if len(fields) < 4:
-        return (None, None, None), None
-    try:
-        averages = (float(fields[0]), float(fields[1]), float(fields[2]))
-    except ValueError:
-        return (None, None, None), None
-    if not all(map(math.isfinite, averages)):
-        return (None, None, None), None
-    running = fields[3].partition("/")[0]
-    return averages, int(running) if _is_number(running) else None
 
 
 def _runs(tree: Tree, program: str) -> bool:
     proc = str(machine_proc())
     return any(
-        tree.text(f"{proc}/{name}/comm") == program for name in tree.names(proc) if _is_number(name)
+        tree.text(f"{proc}/{name}/comm") == program for name in tree.names(proc) if name.isdecimal()
     )
-
-
-def _is_number(text: str) -> bool:
-    # 64 bits hold 19 digits; a longer number is not from the kernel
-    return text.isascii() and text.isdecimal() and len(text) <= 19

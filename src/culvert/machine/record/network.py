@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from culvert.machine.tree import Tree, integers
+from culvert.machine.tree import Tree
 
 
 def _triple(tree: Tree, path: str) -> tuple[int, ...] | None:
-    return integers(tree.text(path))
+    numbers = tree.text(path)
+    return tuple(map(int, numbers.split())) if numbers else None
 
 
 def _names(tree: Tree, path: str) -> tuple[str, ...] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import platform
+import ssl
 from dataclasses import dataclass
 
 from culvert import __version__
@@ -16,7 +17,7 @@ class Software:
 
     culvert: str
     python: str
-    python_openssl: str | None
+    python_openssl: str
     libcrypto: str | None
     libc: str | None
 
@@ -26,18 +27,10 @@ def read_software() -> Software:
     return Software(
         culvert=__version__,
         python=platform.python_version(),
-        python_openssl=_python_openssl(),
+        python_openssl=ssl.OPENSSL_VERSION,
         libcrypto=_libcrypto(),
         libc=" ".join(platform.libc_ver()).strip() or None,
     )
-
-
-def _python_openssl() -> str | None:
-    try:
-        import ssl  # noqa: PLC0415 (a Python may be built without it)
-    except ImportError:
-        return None
-    return ssl.OPENSSL_VERSION
 
 
 def _libcrypto() -> str | None:

@@ -6,7 +6,6 @@ import fcntl
 import gzip
 import os
 import time
-import zlib
 from pathlib import Path
 
 from culvert.machine.check import FeatureFinding, missing, present, unknown
@@ -74,13 +73,13 @@ def kvm() -> FeatureFinding:
     return present("an empty guest was created")
 
 
-def kernel_configuration(tree: Tree | None = None) -> frozenset[str] | None:
+def kernel_configuration() -> frozenset[str] | None:
     """Names of the options that are y or m in the running kernel; None if its configuration is
     unknown."""
-    tree = tree or Tree()
+    tree = Tree()
     try:
         text: str | None = gzip.decompress(tree.path("/proc/config.gz").read_bytes()).decode()
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
+    except OSError:
         release = tree.text("/proc/sys/kernel/osrelease")
         text = tree.text(f"/boot/config-{release}") or tree.text(f"/lib/modules/{release}/config")
     return parse_configuration(text) if text else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -84,14 +85,8 @@ def capabilities() -> FeatureFinding:
 
 def parse_effective(status: str) -> int | None:
     """The mask of effective capabilities in /proc/PID/status; None if it is not there."""
-    for line in status.splitlines():
-        key, _, value = line.partition(":")
-        if key == "CapEff":
-            try:
-                return int(value.strip(), 16)
-            except ValueError:
-                return None
-    return None
+    found = re.search(r"^CapEff:\s*([0-9a-f]+)$", status, re.MULTILINE)
+    return int(found[1], 16) if found else None
 
 
 def network_namespaces() -> FeatureFinding:
