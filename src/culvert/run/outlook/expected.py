@@ -5,7 +5,6 @@ The durations of trials are kept for the estimates of later runs.
 from __future__ import annotations
 
 import json
-import math
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
@@ -34,8 +33,6 @@ LinkOf = Callable[[str], LinkSpec]
 FILE = "trial-times.json"
 MOST_KEPT = 5000
 MOST_BYTES = 16 << 20
-_NO_TIMES = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
-"""What reading other content raises."""
 OVERHEAD_S = 0.5
 """Overhead of a trial (lab, tunnel, proof, removal) before any trial was timed on this machine."""
 
@@ -59,15 +56,9 @@ class TrialTimes:
 def learned() -> TrialTimes:
     """The times kept on this machine; empty if they cannot be read."""
     try:
-        content = json.loads(read_plain(_path(), MOST_BYTES))
-        return TrialTimes(_times(content["whole"]), _times(content["overhead"]))
-    except (OSError, UsageError, *_NO_TIMES):
+        return TrialTimes(**json.loads(read_plain(_path(), MOST_BYTES)))
+    except (OSError, UsageError, ValueError, TypeError):
         return TrialTimes()
-
-
-def _times(found: Mapping[str, Any]) -> dict[str, float]:
-    times = {str(key): float(value) for key, value in found.items()}
-    return {key: value for key, value in times.items() if math.isfinite(value)}
 
 
 class Stopwatch:
