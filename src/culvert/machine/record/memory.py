@@ -118,9 +118,9 @@ def parse_meminfo(text: str) -> dict[str, int]:
 def read_load(tree: Tree) -> LoadAverage:
     """Read the load now."""
     fields = (tree.text("/proc/loadavg") or "").split()
-    averages = [float(field) for field in fields[:3]] or [None] * 3
+    one, five, fifteen = map(float, fields[:3]) if fields else (None, None, None)
     running = int(fields[3].partition("/")[0]) if fields else None
-    return LoadAverage(*averages, running=running, irqbalance_running=_runs(tree, "irqbalance"))
+    return LoadAverage(one, five, fifteen, running, _runs(tree, "irqbalance"))
 
 
 def _runs(tree: Tree, program: str) -> bool:
