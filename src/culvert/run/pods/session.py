@@ -60,17 +60,9 @@ class NoOutside(Outside):
         del name, view, sample_one_in, kept
         return Unseen()
 
-    def begin_inside(self, name: str, device: str) -> Capture:
-        del name, device
-        return Unseen()
-
     def begin_beside(self, name: str) -> Task | None:
         del name
         return None
-
-    def begin_all_sent(self, **kept: int) -> dict[str, Capture]:
-        del kept
-        return {}
 
 
 class ClusterNetwork(NoVpn[PodNode]):
