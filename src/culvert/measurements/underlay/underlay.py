@@ -14,8 +14,8 @@ from culvert.measurements.parameters import Duration
 from culvert.measurements.underlay.real import RealLink
 from culvert.measurements.underlay.way import LINK_METRICS, RATE_S, Way
 from culvert.metrics import MetricSpec
-from culvert.probe.results import RttResult, parse
 from culvert.results import Histogram
+from culvert.trial.echo import Echo
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic import Flow, InnerTraffic, add_flows
@@ -90,18 +90,12 @@ def _as_it_is(session: Session, parameters: UnderlayParameters) -> Outcome:
 
 def _ping(session: Session) -> Flow:
     """ICMP echoes with the canary, so that the capture sees them."""
-    found = parse(
-        RttResult,
-        session.a.call(
-            "rtt",
-            PINGS / PINGS_PPS + session.patience_ms(1000) / 1000 + 10,
-            protocol="icmp",
-            to=session.inner(session.target),
+    with Echo(session, idle_s=30) as echo:
+        found = echo.rtt(
             rate_pps=PINGS_PPS,
             count=PINGS,
             payload_size=PING_PAYLOAD_BYTES,
             timeout_ms=session.patience_ms(500),
-            **session.marks,
-        ),
-    )
+            protocol="icmp",
+        )
     return Flow(found.sent, found.sent * PING_PACKET_BYTES, PING_PACKET_BYTES)
