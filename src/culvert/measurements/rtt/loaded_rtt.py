@@ -28,7 +28,7 @@ from culvert.measurements.parameters import (
     Spin,
     Streams,
 )
-from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
+from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, floor_metrics, noise_floor
 from culvert.measurements.streams.packet import UDP_HEADERS, intact, received
 from culvert.measurements.streams.tcp_load import FlowDirection, Loaded, TcpLoad, TcpStreams
 from culvert.metrics import Better, MetricSpec, Weight, family
@@ -128,7 +128,7 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
             reflected = echo.close().packets
         sent, answered = idle.sent + loaded.sent, idle.received + loaded.received
         return Outcome(
-            metrics=[*_metrics(idle, loaded, finished), *floor.metrics()],
+            metrics=[*_metrics(idle, loaded, finished), *floor_metrics(floor)],
             watched=[watched],
             traffic=add_traffic(
                 echo_traffic(sent, reflected, answered, parameters.packet_size),
@@ -136,10 +136,7 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
             ),
             goodput_bytes=sum(each.sunk.bytes for each in finished),
             series=[received(each.sunk.intervals, direction=each.way) for each in finished],
-            histograms=[
-                *floor.histograms(),
-                *Histogram.all(rtt_idle_ns=idle, rtt_loaded_ns=loaded),
-            ],
+            histograms=Histogram.all(noise_floor_ns=floor, rtt_idle_ns=idle, rtt_loaded_ns=loaded),
             doubts=[
                 *_answered(idle, loaded),
                 _carried(finished),

@@ -7,13 +7,12 @@ trial. A round trip close to it is a figure of the node, not of the tunnel.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from culvert.measurements.parameters import Sampling
 from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.metrics import family
 from culvert.probe.results import Floor, parse
-from culvert.results import Histogram, Metric, measured
+from culvert.results import Metric, measured
 from culvert.trial.session import Session
 
 LONGEST_S = 0.5
@@ -21,22 +20,7 @@ FEWEST = 20
 SLACK_S = 15
 NAMES = ("p50", "p99", "max")
 FLOOR_METRICS = family("noise_floor_{}_us", "us", "Round trip of the instrument alone", NAMES)
-"""What ``NoiseFloor.metrics`` returns."""
-
-
-@dataclass(frozen=True)
-class NoiseFloor:
-    """Round trips over the loopback."""
-
-    found: Floor
-
-    def metrics(self) -> list[Metric]:
-        """Microseconds; empty if no probe was answered."""
-        values = {f"noise_floor_{name}_us": self.found.us(name) for name in NAMES}
-        return measured(FLOOR_METRICS, values)
-
-    def histograms(self) -> list[Histogram]:
-        return Histogram.all(noise_floor_ns=self.found)
+"""What ``floor_metrics`` returns."""
 
 
 def noise_floor(
@@ -47,7 +31,7 @@ def noise_floor(
     count: int,
     sampling: Sampling = Sampling.SCATTERED,
     spin_us: int = 0,
-) -> NoiseFloor:
+) -> Floor:
     """Measure it for half a second, but not with more than ``count`` probes.
 
     ``size`` is that of the IP packets in bytes; the rest is as the ``rtt`` task takes it.
@@ -63,4 +47,10 @@ def noise_floor(
         spin_us=spin_us,
         **session.marks,
     )
-    return NoiseFloor(parse(Floor, answer))
+    return parse(Floor, answer)
+
+
+def floor_metrics(found: Floor) -> list[Metric]:
+    """Microseconds; empty if no probe was answered."""
+    values = {f"noise_floor_{name}_us": found.us(name) for name in NAMES}
+    return measured(FLOOR_METRICS, values)

@@ -24,7 +24,7 @@ from culvert.measurements.parameters import (
     Sampling,
     Spin,
 )
-from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, noise_floor
+from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, floor_metrics, noise_floor
 from culvert.measurements.streams.packet import (
     ICMP_HEADERS,
     SMALLEST,
@@ -187,10 +187,10 @@ class Rtt(Measurement[RttParameters]):
         with session.watch(sample_one_in=1) as watched:
             found, traffic = _ask(session, parameters)
         return Outcome(
-            metrics=[*_metrics(found), *floor.metrics()],
+            metrics=[*_metrics(found), *floor_metrics(floor)],
             watched=[watched],
             traffic=traffic,
-            histograms=[*Histogram.all(rtt_ns=found), *floor.histograms()],
+            histograms=Histogram.all(rtt_ns=found, noise_floor_ns=floor),
             doubts=[
                 _enough(found.received, found.sent),
                 _all_sent(found, parameters.probes),

@@ -84,27 +84,42 @@ LATENCY_METRICS = tuple(spec for load in LOADS for spec in _at_load(load))
 
 
 @dataclass(frozen=True)
-class RttUnderUdp:
-    """Round trips, the load beside them, and the number of requests the far end reflected."""
+class LoadedLatency:
+    """Round trips beside a load of ``percent`` of the PDR, that load, and the number of requests
+    that the far end reflected."""
 
+    percent: int
     rtt: RttResult
     load: UdpTrial
     reflected: int
 
+    def metrics(self) -> list[Metric]:
+        """Percentiles where there are any, and the share lost."""
+        rtt, at = self.rtt, f"at_pdr_{self.percent}"
+        values = {f"rtt_{name}_{at}_us": rtt.us(name) for name in ("p50", "p90", "p99")}
+        return measured(
+            LATENCY_METRICS, {f"probe_loss_{at}_ratio": rtt.lost / max(rtt.sent, 1)} | values
+        )
 
-def rtt_under_udp(
+    def histograms(self) -> list[Histogram]:
+        """All round trips; empty if none came back."""
+        return Histogram.all(**{f"rtt_at_pdr_{self.percent}_ns": self.rtt})
+
+
+def loaded_latency(
     session: Session,
     *,
+    percent: int,
+    pdr_pps: float,
     to: str,
     size: int,
-    load_pps: float,
     probe_pps: float,
     duration_s: float,
     quiet_ms: int,
-) -> RttUnderUdp:
+) -> LoadedLatency:
     """Echo requests at ``probe_pps`` while UDP packets of the same size go from a to b."""
     lasting_s = duration_s + 2 * LEAD_S
-    stream = UdpStream(to, (size,), lasting_s, rate_pps=load_pps)
+    stream = UdpStream(to, (size,), lasting_s, rate_pps=pdr_pps * percent / 100)
     run = UdpRun(session, stream, quiet_ms)
     echo = Echo(session, lasting_s + SLACK_S, to)
     run.start()
@@ -115,25 +130,4 @@ def rtt_under_udp(
         timeout_ms=session.patience_ms(TIMEOUT_MS),
         sampling=Sampling.SCATTERED,
     )
-    return RttUnderUdp(rtt, run.finish(), echo.close().packets)
-
-
-@dataclass(frozen=True)
-class LoadedLatency:
-    """``load`` is a percentage of the PDR."""
-
-    load: int
-    under: RttUnderUdp
-
-    def metrics(self) -> list[Metric]:
-        """Percentiles where there are any, and the share lost."""
-        rtt = self.under.rtt
-        at = f"at_pdr_{self.load}"
-        values = {f"rtt_{name}_{at}_us": rtt.us(name) for name in ("p50", "p90", "p99")}
-        return measured(
-            LATENCY_METRICS, {f"probe_loss_{at}_ratio": rtt.lost / max(rtt.sent, 1)} | values
-        )
-
-    def histograms(self) -> list[Histogram]:
-        """All round trips; empty if none came back."""
-        return Histogram.all(**{f"rtt_at_pdr_{self.load}_ns": self.under.rtt})
+    return LoadedLatency(percent, rtt, run.finish(), echo.close().packets)

@@ -24,7 +24,7 @@ from culvert.measurements.base import SAMPLE_ONE_IN, Measurement
 from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics, udp_ceiling
 from culvert.measurements.mtu.max_size import find_max_size
 from culvert.measurements.parameters import SIZES, PacketSize
-from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, NoiseFloor, noise_floor
+from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, floor_metrics, noise_floor
 from culvert.measurements.streams.packet import intact, marked_run
 from culvert.measurements.streams.udp_stream import UdpStream, UdpTrial, quiet_ms, udp_trial
 from culvert.measurements.udp.goal import (
@@ -40,13 +40,13 @@ from culvert.measurements.udp.rates import (
     LOADS,
     RATE_METRICS,
     LoadedLatency,
-    RttUnderUdp,
+    loaded_latency,
     rate_metrics,
-    rtt_under_udp,
 )
 from culvert.measurements.udp.search import Bounds, SearchTrial, search
 from culvert.metrics import MetricSpec
-from culvert.results import Metric
+from culvert.probe.results import Floor
+from culvert.results import Histogram, Metric
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic import InnerTraffic, add_traffic, echo_traffic
@@ -125,9 +125,9 @@ class Throughput(Measurement[ThroughputParameters]):
             most_pps = unpaced.sent.offered / max(unpaced.sent.seconds, 1e-9)
             plan = parameters.plan(min(most_pps, MOST))
             (ndr, pdr), trials = search(streams.measure, plan)
-            latencies = streams.latencies(pdr, parameters)
+            streams.measure_latencies(pdr, parameters)
         ceiling = udp_ceiling(session, streams.unpaced, unpaced.sent.segmentation)
-        floor = _floor(session, size, parameters) if latencies else None
+        floor = _floor(session, size, parameters) if streams.latencies else None
         return Outcome(
             metrics=[
                 *rate_metrics("ndr", ndr, size),
@@ -135,16 +135,16 @@ class Throughput(Measurement[ThroughputParameters]):
                 Metric("packet_size_bytes", "bytes", size),
                 *goal_metrics(parameters, trials),
                 *ceiling_metrics(ceiling),
-                *[metric for latency in latencies for metric in latency.metrics()],
-                *(floor.metrics() if floor else []),
+                *[metric for latency in streams.latencies for metric in latency.metrics()],
+                *(floor_metrics(floor) if floor else []),
             ],
             watched=[watched],
             traffic=streams.traffic(),
             goodput_bytes=sum(trial.sunk.unique_bytes for trial in streams.all_trials),
             series=search_series(trials),
             histograms=[
-                *(floor.histograms() if floor else []),
-                *[one for latency in latencies for one in latency.histograms()],
+                *Histogram.all(noise_floor_ns=floor),
+                *[one for latency in streams.latencies for one in latency.histograms()],
             ],
             doubts=[
                 *search_checks(session, ndr, pdr, trials, ceiling),
@@ -163,7 +163,7 @@ class _Streams:
         self._quiet_ms = quiet_ms(session, self._to)
         self.unpaced = UdpStream(self._to, (size,), UNPACED_S)
         self.all_trials: list[UdpTrial] = []
-        self._echoes: list[RttUnderUdp] = []
+        self.latencies: list[LoadedLatency] = []
 
     def send(self, stream: UdpStream) -> UdpTrial:
         trial = udp_trial(self._session, stream, self._quiet_ms)
@@ -181,38 +181,36 @@ class _Streams:
             socket_drops=trial.sunk.socket_drops or 0,
         )
 
-    def latencies(self, pdr: Bounds, parameters: ThroughputParameters) -> list[LoadedLatency]:
+    def measure_latencies(self, pdr: Bounds, parameters: ThroughputParameters) -> None:
         """Round trips beside a load of 10, 50 and 90 % of the PDR."""
         if pdr.lower_pps is None or not parameters.latency_s:
-            return []
-        found = []
-        for load in LOADS:
-            under = rtt_under_udp(
+            return
+        for percent in LOADS:
+            found = loaded_latency(
                 self._session,
+                percent=percent,
+                pdr_pps=pdr.lower_pps,
                 to=self._to,
                 size=self._size,
-                load_pps=pdr.lower_pps * load / 100,
                 probe_pps=parameters.latency_rate_pps,
                 duration_s=parameters.latency_s,
                 quiet_ms=self._quiet_ms,
             )
-            self._echoes.append(under)
-            self.all_trials.append(under.load)
-            found.append(LoadedLatency(load, under))
-        return found
+            self.latencies.append(found)
+            self.all_trials.append(found.load)
 
     def traffic(self) -> InnerTraffic:
         """Sums over all streams and echoes."""
         return add_traffic(
             *[trial.traffic for trial in self.all_trials],
             *[
-                echo_traffic(under.rtt.sent, under.reflected, under.rtt.received, self._size)
-                for under in self._echoes
+                echo_traffic(one.rtt.sent, one.reflected, one.rtt.received, self._size)
+                for one in self.latencies
             ],
         )
 
 
-def _floor(session: Session, size: int, parameters: ThroughputParameters) -> NoiseFloor:
+def _floor(session: Session, size: int, parameters: ThroughputParameters) -> Floor:
     rate_pps = parameters.latency_rate_pps
     count = max(round(rate_pps * parameters.latency_s), 1)
     return noise_floor(session, size=size, rate_pps=rate_pps, count=count)
