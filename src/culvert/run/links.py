@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -62,18 +62,6 @@ def changes(since: int, before: Passages, now: Passages) -> list[str]:
     return sorted(found)
 
 
-@dataclass(frozen=True)
-class _Verdict:
-    status: Status
-    reason: str
-    remedy: str
-    host_lost: bool = False
-    again: bool = False
-    """To be verified again before the next trial."""
-    lost: Mapping[str, CulvertError] = field(default_factory=dict)
-    """Nodes without which all other paths were verified."""
-
-
 class Underlays:
     """The verdicts on the links of a run, by block and condition."""
 
@@ -82,7 +70,9 @@ class Underlays:
         self._real = real
         self._link_of = link_of
         self._journal = journal
-        self._verdicts: dict[tuple[int, str], _Verdict] = {}
+        self._verdicts: dict[tuple[int, str], TrialFinding] = {}
+        self._again: set[tuple[int, str]] = set()
+        """Those that are to be verified again before the next trial."""
         self._refuted: set[Place] = set()
         self._passages: dict[str, tuple[int, Passages]] = {}
 
@@ -100,7 +90,7 @@ class Underlays:
         """
         place = trial.block, trial.cell.condition
         known = self._verdicts.get(place)
-        if known is not None and not (known.host_lost or known.again):
+        if known is not None and not (known.evidence.host_lost or place in self._again):
             return []
         if not self._real and not emulated(self._link_of, trial.cell.condition):
             return []
@@ -115,16 +105,11 @@ class Underlays:
         kept = {*done, *self._refuted}
         earlier = len(keys_of(Unplaced.REFUTED, trial.block, cell.key, kept))
         again = finding.status is Status.INVALID and not self._real and earlier < ATTEMPTS - 1
-        self._verdicts[place] = _Verdict(
-            finding.status,
-            finding.reason,
-            finding.remedy,
-            finding.evidence.host_lost,
-            again,
-            finding.lost,
-        )
+        self._verdicts[place] = finding
+        self._again.discard(place)
         *parts, record = finding.records(verification, started_at, time.monotonic() - begun)
         if again:
+            self._again.add(place)
             key = next_key(Unplaced.REFUTED, trial.block, cell.key, kept)
             self._refuted.add((trial.block, key))
             record = replace(record, cell_key=key)
@@ -162,17 +147,19 @@ class Underlays:
         verdict = self._verdicts.get((trial.block, trial.cell.condition))
         if verdict is None or verdict.status is Status.OK or verdict.lost:
             return None
-        as_it_is = verdict.host_lost or verdict.status is Status.UNSUPPORTED
+        host_lost = verdict.evidence.host_lost
+        as_it_is = host_lost or verdict.status is Status.UNSUPPORTED
         return TrialFinding(
             verdict.status if as_it_is else Status.INVALID,
             reason=f"not measured, because of the underlay in this block: {verdict.reason}",
             remedy=verdict.remedy,
-            evidence=Evidence(host_lost=verdict.host_lost),
+            evidence=Evidence(host_lost=host_lost),
         )
 
-    def _recalled(self, block: int, cell: Cell) -> _Verdict:
+    def _recalled(self, block: int, cell: Cell) -> TrialFinding:
         """The verdict in the journal of an interrupted run."""
         trials = self._journal.trials()
         found = trials.filter((pl.col("block") == block) & (pl.col("cell") == cell.key))
         row = found.row(-1, named=True)
-        return _Verdict(Status(row["status"]), row["reason"], row["remedy"])
+        status = Status(row["status"])
+        return TrialFinding(status, reason=row["reason"], remedy=row["remedy"])
