@@ -56,23 +56,14 @@ def _of_captures(session: Session, watched: Watched, readable: int | None) -> li
     if vpn.outer_flow is None:
         name, most = max(watched.nodes.items(), key=lambda one: one[1].captured.canary_hits)
         return judge_capture(vpn, most.captured, f"towards {name}")
-    source, target = session.source.name, session.target.name
-    checks = judge_capture(
-        vpn,
-        watched.nodes[target].captured,
-        f"towards {target}",
-        corruption=impairment.a_to_b.corrupt,
-        readable=readable,
-    )
-    back = watched.nodes[source].captured
-    if back.packets:
-        checks += judge_capture(
-            vpn,
-            back,
-            f"towards {source}",
-            corruption=impairment.b_to_a.corrupt,
-            readable=readable,
-        )
+    checks = []
+    ways = ((session.target, impairment.a_to_b), (session.source, impairment.b_to_a))
+    for end, way in ways:
+        captured = watched.nodes[end.name].captured
+        if end is session.target or captured.packets:
+            checks += judge_capture(
+                vpn, captured, f"towards {end.name}", corruption=way.corrupt, readable=readable
+            )
     return checks
 
 
