@@ -75,21 +75,13 @@ class Watched:
 
     def series(self) -> list[Series]:
         """Each leaked packet, with its time from the event."""
-        return [
-            Series(
-                "leaked_bytes",
-                "bytes",
-                [
-                    each.realtime_ns - self.event_ns
-                    for each in self.found.leaked
-                    if each.kind is kind
-                ],
-                [each.bytes for each in self.found.leaked if each.kind is kind],
-                {"kind": kind.value},
-            )
-            for kind in LeakKind
-            if any(each.kind is kind for each in self.found.leaked)
-        ]
+        found = []
+        for kind in LeakKind:
+            leaked = [each for each in self.found.leaked if each.kind is kind]
+            points = [(each.realtime_ns - self.event_ns, each.bytes) for each in leaked]
+            if points:
+                found.append(Series.of("leaked_bytes", "bytes", points, kind=kind.value))
+        return found
 
     def checks(self, session: Session, *, frozen: bool, ipv6: bool) -> Iterator[Check]:
         """Whether a leak would have been seen; ``ipv6``: one of IPv6 too."""
