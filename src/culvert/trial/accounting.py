@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from culvert.labs.process import Process
 from culvert.probe.client import Probe, Task
-from culvert.probe.results import Accounted, parse
+from culvert.probe.results import Accounted, ProcessUse, parse
+from culvert.probe.results.accounting import KernelThreadUse
 from culvert.trial.bystanders import KTHREADD, Bystanders
 
 OTHERS = "other"
@@ -69,6 +70,21 @@ class Everybody:
     def outside_cpus(self) -> float | None:
         """CPUs that processes outside of our PID namespace used; None if it is not ours."""
         return None if self._outside is None else self._outside.cpus()
+
+
+def of_the_vpn(used: Accounted) -> list[ProcessUse]:
+    """Its processes, without those of the accounting of all."""
+    return [process for process in used.processes if process.label not in EVERYBODY]
+
+
+def cpu_s(uses: Iterable[ProcessUse | KernelThreadUse]) -> float:
+    """CPU seconds by the scheduler's clock."""
+    return sum(use.run_ns or 0 for use in uses) / 1e9
+
+
+def peak_bytes(processes: Iterable[ProcessUse]) -> int:
+    """The sum of the processes' peaks of memory."""
+    return sum(process.vm_hwm_bytes or 0 for process in processes)
 
 
 def sees_the_machine(everybody: Accounted) -> bool:

@@ -9,6 +9,7 @@ from culvert.labs.base import Lab
 from culvert.metrics import EVERY_TRIAL
 from culvert.probe.results import Accounted
 from culvert.results import Metric, measured
+from culvert.trial.accounting import cpu_s, peak_bytes
 from culvert.trial.cpu import cpu_figures
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -54,10 +55,8 @@ def _of_others(others: Mapping[str, Accounted], lab: Lab) -> Iterator[Metric]:
         links = [device for device in used.devices if device.name in underlay]
         runs = bool(used.processes)
         values = {
-            "node_cpu_s": sum(one.run_ns or 0 for one in used.processes) / 1e9 if runs else None,
-            "node_memory_peak_bytes": (
-                sum(one.vm_hwm_bytes or 0 for one in used.processes) if runs else None
-            ),
+            "node_cpu_s": cpu_s(used.processes) if runs else None,
+            "node_memory_peak_bytes": peak_bytes(used.processes) if runs else None,
             "node_received_packets": sum(device.rx_packets for device in links),
             "node_received_bytes": sum(device.rx_bytes for device in links),
         }

@@ -15,9 +15,8 @@ from functools import partial
 
 from culvert.metrics import EVERY_TRIAL
 from culvert.probe.results import Accounted, CpuTimes
-from culvert.probe.results.accounting import ProcessUse
 from culvert.results import Metric, measured
-from culvert.trial.accounting import EVERYBODY
+from culvert.trial.accounting import EVERYBODY, cpu_s, of_the_vpn
 from culvert.trial.busy import Busy, busy_of, core_busy_s
 from culvert.trial.check import Withheld
 
@@ -67,7 +66,7 @@ def cpu_figures(
     cpus = [(node.seconds, cpu) for node in nodes for cpu in node.cpus]
     busy = busy_of(nodes)
     seconds = accounted[first].seconds
-    vpn_s = sum(_processes_s(node) for node in accounted.values())
+    vpn_s = sum(cpu_s(of_the_vpn(node)) for node in accounted.values())
     vpn_s += sum(_kernel_threads_s(node) for node in nodes)
     probe_s = sum(_probe_s(node) for node in accounted.values())
     values = {
@@ -116,14 +115,6 @@ def _source(busy: Busy) -> str:
     return "by the kernel's idle clocks" if busy.exact else "sampled by the kernel's ticks"
 
 
-def _processes_s(accounted: Accounted) -> float:
-    return sum(process.run_ns or 0 for process in _of_the_vpn(accounted)) / 1e9
-
-
-def _of_the_vpn(accounted: Accounted) -> list[ProcessUse]:
-    return [process for process in accounted.processes if process.label not in EVERYBODY]
-
-
 def _most_switches(where: str, accounted: Accounted) -> list[Metric]:
     """The processes and kernel threads that switched most, those of one name together.
 
@@ -145,8 +136,7 @@ def _most_switches(where: str, accounted: Accounted) -> list[Metric]:
 
 def _kernel_threads_s(accounted: Accounted) -> float:
     """CPU time of the VPN's kernel threads; ksoftirqd serves all processes and does not count."""
-    threads = (each for each in accounted.kernel_threads if not each.comm.startswith(SOFTIRQ))
-    return sum(thread.run_ns or 0 for thread in threads) / 1e9
+    return cpu_s(each for each in accounted.kernel_threads if not each.comm.startswith(SOFTIRQ))
 
 
 def _probe_s(accounted: Accounted) -> float:
@@ -183,7 +173,7 @@ def _per_core(where: str, node: Accounted) -> list[Metric]:
 
 def _per_process(name: str, node: Accounted) -> list[Metric]:
     metrics = _measured({"cpu_process_s": _probe_s(node)}, _of(name, "probe"))
-    for process in _of_the_vpn(node):
+    for process in of_the_vpn(node):
         labels = _of(name, process.label)
         values = {
             "cpu_process_s": (process.run_ns or 0) / 1e9,

@@ -16,7 +16,7 @@ from culvert.probe.client import Task
 from culvert.probe.results import Accounted
 from culvert.results import Metric, Series
 from culvert.topology.link.spec import ETHERNET_HEADER
-from culvert.trial.accounting import begin_accounting
+from culvert.trial.accounting import begin_accounting, cpu_s, peak_bytes
 from culvert.trial.check import Check
 from culvert.trial.session import Session
 from culvert.vpns.abilities import enter
@@ -147,9 +147,8 @@ class Storm:
             goodput_bps = 8 * got_bytes / max(self.steady.seconds, 1e-9)
             yield Metric("established_goodput_bps", "bit/s", goodput_bps)
         if self.used.processes:
-            cpu_s = sum(one.run_ns or 0 for one in self.used.processes) / 1e9
-            memory = sum(one.vm_hwm_bytes or 0 for one in self.used.processes)
-            yield Metric("gateway_storm_cpu_s", "s", cpu_s)
+            memory = peak_bytes(self.used.processes)
+            yield Metric("gateway_storm_cpu_s", "s", cpu_s(self.used.processes))
             yield Metric("gateway_storm_memory_bytes", "bytes", memory)
 
     def series(self) -> Series:

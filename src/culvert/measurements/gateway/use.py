@@ -7,7 +7,7 @@ import re
 from culvert.probe.results import Accounted
 from culvert.results import Metric
 from culvert.topology.graph import Role
-from culvert.trial.accounting import EVERYBODY
+from culvert.trial.accounting import EVERYBODY, cpu_s, of_the_vpn, peak_bytes
 from culvert.trial.busy import busy_of
 from culvert.trial.session import Session
 
@@ -21,8 +21,7 @@ def gateway_metrics(
     """CPU time, memory and context switches of the VPN's processes on the gateway, which was loaded
     for ``seconds`` of the accounted time. Without CPU time where the kernel encrypts in softirq:
     zero would be too low."""
-    processes = [one for one in used.processes if one.label not in EVERYBODY]
-    memory = sum(one.vm_hwm_bytes or 0 for one in processes)
+    processes, memory = of_the_vpn(used), peak_bytes(of_the_vpn(used))
     switches = sum((one.voluntary or 0) + (one.involuntary or 0) for one in processes)
     found = []
     if processes:
@@ -35,14 +34,13 @@ def gateway_metrics(
         threads = [one for one in used.kernel_threads if not one.comm.startswith("ksoftirqd/")]
         if session.lab.shared_kernel and processes:
             threads = []  # of all nodes together
-        cpu_s = sum(one.run_ns or 0 for one in processes) / 1e9
-        cpu_s += sum(one.run_ns or 0 for one in threads) / 1e9
+        used_s = cpu_s([*processes, *threads])
         found += [
-            Metric("gateway_cpu_percent", "%", 100 * cpu_s / max(seconds, 1e-9)),
-            Metric("gateway_cpu_s_per_client", "s", cpu_s / clients),
+            Metric("gateway_cpu_percent", "%", 100 * used_s / max(seconds, 1e-9)),
+            Metric("gateway_cpu_s_per_client", "s", used_s / clients),
         ]
         if bits:
-            found.append(Metric("gateway_cpu_s_per_gbit", "s/Gbit", 1e9 * cpu_s / bits))
+            found.append(Metric("gateway_cpu_s_per_gbit", "s/Gbit", 1e9 * used_s / bits))
     return found
 
 
@@ -59,7 +57,7 @@ def clients_metrics(session: Session, used: Accounted) -> list[Metric]:
     everybody = [one for one in used.processes if one.label in EVERYBODY and one.pid in clients]
     probe_s = used.probe.run_ns / 1e9 if used.probe else 0.0
     busy_s = busy_of([used]).seconds
-    found = [Metric("clients_cpu_s", "s", sum(one.run_ns or 0 for one in everybody) / 1e9)]
+    found = [Metric("clients_cpu_s", "s", cpu_s(everybody))]
     if busy_s > 0:
         found.append(Metric("generators_cpu_share", "1", min(probe_s / busy_s, 1.0)))
     return found

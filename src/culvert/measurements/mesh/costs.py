@@ -10,7 +10,7 @@ from culvert.measurements.streams.packet import SMALLEST
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Accounted, parse
 from culvert.topology.link.spec import ETHERNET_HEADER
-from culvert.trial.accounting import begin_accounting
+from culvert.trial.accounting import begin_accounting, cpu_s, peak_bytes
 from culvert.trial.session import Session
 from culvert.vpns.base import length_on_underlay
 
@@ -95,18 +95,8 @@ def _cost(node: Node, counted: Accounted, used: Accounted) -> NodeCost:
         node.name,
         str(node.role),
         link_bytes=link.rx_bytes + link.tx_bytes - headers,
-        memory_bytes=_memory_bytes(used),
-        cpu_s=_cpu_s(used),
+        memory_bytes=peak_bytes(used.processes) if used.processes else None,
+        cpu_s=cpu_s(used.processes),
         sent_packets=link.tx_packets,
         received_packets=link.rx_packets,
     )
-
-
-def _memory_bytes(used: Accounted) -> int | None:
-    """The sum of the processes' peaks; None without processes (in the kernel)."""
-    peaks = [process.vm_hwm_bytes or 0 for process in used.processes]
-    return sum(peaks) if peaks else None
-
-
-def _cpu_s(used: Accounted) -> float:
-    return sum(process.run_ns or 0 for process in used.processes) / 1e9

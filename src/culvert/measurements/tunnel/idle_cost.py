@@ -17,13 +17,14 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from culvert.labs.node import Node
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.parameters import Duration
 from culvert.metrics import Better, MetricSpec, Weight
-from culvert.probe.results import Accounted
+from culvert.probe.results import Accounted, ProcessUse
 from culvert.proof.capture import judge_silence
 from culvert.results import Metric
-from culvert.trial.accounting import EVERYBODY
+from culvert.trial.accounting import cpu_s, of_the_vpn
 from culvert.trial.accounts import add_surroundings
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -66,83 +67,54 @@ class IdleCost(Measurement[IdleCostParameters]):
         time.sleep(parameters.settle_s)  # a parameter of the study
         with session.watch(sample_one_in=1) as watched:
             time.sleep(parameters.duration_s)  # a parameter of the study
-        ends = [
-            _Idle(session, name, used, watched.seconds) for name, used in watched.accounted.items()
+        hours, accounted, source = watched.seconds / HOUR_S, watched.accounted, session.source
+        ends = [process for used in accounted.values() for process in of_the_vpn(used)]
+        metrics = [
+            Metric("observed_s", "s", watched.seconds),
+            *_of_the_link(source, accounted[source.name], hours, {}),
+            *_of_processes(ends, hours, {}),
         ]
-        others = [
-            _Idle(session, name, used, watched.seconds) for name, used in watched.others.items()
-        ]
-        link, *_ = ends
+        for name, used in {**accounted, **watched.others}.items():
+            node = session.lab.nodes[name]
+            labels = {"node": node.name, "role": str(node.role)}
+            metrics += _of_the_link(node, used, hours, labels)
+            metrics += _of_processes(of_the_vpn(used), hours, labels)
         outcome = Outcome(
-            metrics=[
-                Metric("observed_s", "s", watched.seconds),
-                *link.of_the_link({}),
-                *_of_processes(ends, {}),
-                *(metric for idle in (*ends, *others) for metric in idle.metrics()),
-            ],
+            metrics=metrics,
             watched=[],
             doubts=[
                 check
-                for name, node in watched.nodes.items()
-                for check in judge_silence(session.vpn, node.captured, f"towards {name}")
+                for name, end in watched.nodes.items()
+                for check in judge_silence(session.vpn, end.captured, f"towards {name}")
             ],
         )
-        add_surroundings(session, outcome, watched.accounted)
+        add_surroundings(session, outcome, accounted)
         return outcome
 
 
-class _Idle:
-    """One node's use in ``seconds``."""
-
-    def __init__(self, session: Session, name: str, used: Accounted, seconds: float) -> None:
-        node = session.lab.nodes[name]
-        self._labels = {"node": name, "role": str(node.role)}
-        self._hours = seconds / HOUR_S
-        self._device = used.device(node.underlay.device)
-        self._processes = [each for each in used.processes if each.label not in EVERYBODY]
-
-    def metrics(self) -> list[Metric]:
-        """With the node's labels; without processes only those of the link."""
-        return [*self.of_the_link(self._labels), *_of_processes([self], self._labels)]
-
-    def of_the_link(self, labels: Mapping[str, str]) -> list[Metric]:
-        """Both directions, in frames."""
-        device = self._device
-        if device is None:
-            return []
-        frames, frame_bytes = (
-            device.rx_packets + device.tx_packets,
-            device.rx_bytes + device.tx_bytes,
-        )
-        return [
-            Metric("idle_bytes_per_hour", "bytes/h", frame_bytes / self._hours, labels),
-            Metric("idle_packets_per_hour", "packets/h", frames / self._hours, labels),
-        ]
-
-    @property
-    def runs(self) -> bool:
-        """Whether it has processes of the VPN."""
-        return bool(self._processes)
-
-    @property
-    def wakeups_per_hour(self) -> float:
-        """A thread that waits for a timer or a packet gives up its CPU voluntarily, once each
-        time."""
-        return sum(process.voluntary or 0 for process in self._processes) / self._hours
-
-    @property
-    def cpu_s_per_hour(self) -> float:
-        """By the scheduler's clock."""
-        return sum(process.run_ns or 0 for process in self._processes) / 1e9 / self._hours
-
-
-def _of_processes(nodes: Sequence[_Idle], labels: Mapping[str, str]) -> list[Metric]:
-    """The sum over nodes; none if the VPN has no process there (in the kernel)."""
-    if not any(node.runs for node in nodes):
+def _of_the_link(
+    node: Node, used: Accounted, hours: float, labels: Mapping[str, str]
+) -> list[Metric]:
+    """Both directions, in frames."""
+    device = used.device(node.underlay.device)
+    if device is None:
         return []
-    wakeups = sum(node.wakeups_per_hour for node in nodes)
-    cpu_s = sum(node.cpu_s_per_hour for node in nodes)
+    frames, frame_bytes = device.rx_packets + device.tx_packets, device.rx_bytes + device.tx_bytes
     return [
-        Metric("wakeups_per_hour", "1/h", wakeups, dict(labels)),
-        Metric("idle_cpu_s_per_hour", "s/h", cpu_s, dict(labels)),
+        Metric("idle_bytes_per_hour", "bytes/h", frame_bytes / hours, labels),
+        Metric("idle_packets_per_hour", "packets/h", frames / hours, labels),
+    ]
+
+
+def _of_processes(
+    processes: Sequence[ProcessUse], hours: float, labels: Mapping[str, str]
+) -> list[Metric]:
+    """None if the VPN has no process there (in the kernel). A thread that waits for a timer or a
+    packet gives up its CPU voluntarily, once each time."""
+    if not processes:
+        return []
+    wakeups = sum(process.voluntary or 0 for process in processes)
+    return [
+        Metric("wakeups_per_hour", "1/h", wakeups / hours, labels),
+        Metric("idle_cpu_s_per_hour", "s/h", cpu_s(processes) / hours, labels),
     ]
