@@ -6,7 +6,7 @@ a probe.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import StrEnum
@@ -43,14 +43,6 @@ class Talk:
 
 
 @dataclass(frozen=True)
-class OnOff:
-    """Mean lengths of the times in which a client sends and is silent, in seconds."""
-
-    on_s: float
-    off_s: float
-
-
-@dataclass(frozen=True)
 class Load:
     """What each client sends. ``rate_pps`` is a client's; None: as fast as it can. ``sizes`` are
     inner IP packets in bytes, in turn. Of TCP, bytes count after ``warmup_s``."""
@@ -59,7 +51,8 @@ class Load:
     duration_s: float
     sizes: tuple[int, ...] = ()
     rate_pps: float | None = None
-    on_off: OnOff | None = None
+    on_off: Mapping[str, float | None] | None = None
+    """``on_s`` and ``off_s``: mean lengths of the times in which a client sends and is silent."""
     warmup_s: float = 0.0
     congestion_control: str = "cubic"
     threads: int = 1

@@ -134,11 +134,10 @@ class CrowdRun:
         if load.transport is Transport.TCP:
             return {"congestion_control": load.congestion_control}
         payloads = [size - UDP_HEADERS for size in load.sizes]
-        on_off = load.on_off and {"on_s": load.on_off.on_s, "off_s": load.on_off.off_s}
         return {
             "payload_size": payloads[0] if len(payloads) == 1 else payloads,
             "rate_pps": load.rate_pps,
-            "on_off": on_off,
+            "on_off": load.on_off,
             "segmentation": load.segmentation,
             "early": load.early,
             "seed": self._session.lab.spec.link.seed % (1 << 48),

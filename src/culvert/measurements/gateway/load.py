@@ -25,7 +25,6 @@ from culvert.measurements.gateway import proof
 from culvert.measurements.gateway.ceiling import near_link
 from culvert.measurements.gateway.crowd import (
     Load,
-    OnOff,
     Seats,
     Talk,
     Transport,
@@ -240,17 +239,13 @@ def _load(session: Session, parameters: GatewayLoadParameters) -> Load:
     requested = parse_sizes(parameters.packet_size)
     sizes = requested.resolved(find_max_size(session) if requested.needs_max and not tcp else None)
     rate = parameters.rate
-    periods = (
-        OnOff(parameters.on_s, parameters.off_s)
-        if parameters.on_s is not None and parameters.off_s is not None
-        else None
-    )
+    periods = {"on_s": parameters.on_s, "off_s": parameters.off_s}
     return Load(
         parameters.protocol,
         parameters.duration_s,
         () if tcp else sizes,
         rate.packets_per_s(sizes) if rate else None,
-        periods,
+        periods if parameters.on_s is not None else None,
         parameters.warmup_s if tcp else 0.0,
         parameters.congestion_control,
         parameters.threads,
