@@ -77,11 +77,20 @@ class _Transactions(Measurement[TransactionParameters]):
             if bare_link_tells(session)
             else None
         )
+        # A proxy accepts connections on the same node: connecting takes no time of the path.
+        connect = None if session.vpn.carries is Carried.PAYLOAD else found.connect
+        values = {
+            "transactions_per_s": found.per_second,
+            "transactions": found.transactions,
+            **_times("transaction", found, found.transactions),
+            **_times("connect", connect, found.transactions),
+            "failed_transactions": found.failed,
+            "ceiling_transactions_per_s": None if ceiling is None else ceiling.per_second,
+        }
+        declared = {spec.name for spec in self.metrics}
         return Outcome(
             metrics=measured(
-                self.metrics,
-                self._values(found)
-                | {"ceiling_transactions_per_s": None if ceiling is None else ceiling.per_second},
+                self.metrics, {name: at for name, at in values.items() if name in declared}
             ),
             watched=[watched],
             traffic=add_traffic(
@@ -92,7 +101,7 @@ class _Transactions(Measurement[TransactionParameters]):
                     responded.connections,
                 ),
             ),
-            histograms=self._histograms(found),
+            histograms=Histogram.all(transaction_ns=found, connect_ns=connect),
             doubts=[_answered(found)],
         )
 
@@ -113,16 +122,6 @@ class _Transactions(Measurement[TransactionParameters]):
             **session.marks,
         )
         return parse(Transacted, answer), parse(Responded, responder.stop())
-
-    def _values(self, found: Transacted) -> dict[str, float | None]:
-        return {
-            "transactions_per_s": found.per_second,
-            "transactions": found.transactions,
-            **_times("transaction", found, found.transactions),
-        }
-
-    def _histograms(self, found: Transacted) -> list[Histogram]:
-        return Histogram.all(transaction_ns=found)
 
 
 class TcpRr(_Transactions):
@@ -145,24 +144,6 @@ class TcpCrr(_Transactions):
         *family("connect_{}_us", "us", "Time to connect", STATISTICS, Better.LESS),
         MetricSpec("failed_transactions", "transactions", "Transactions that failed", Better.LESS),
     )
-
-    def run(self, session: Session, parameters: TransactionParameters) -> Outcome:
-        """A proxy accepts connections on the same node: connecting takes no time of the path."""
-        outcome = super().run(session, parameters)
-        if session.vpn.carries is Carried.PAYLOAD:
-            outcome.metrics = [each for each in outcome.metrics if "connect_" not in each.name]
-            outcome.histograms = [each for each in outcome.histograms if each.name != "connect_ns"]
-        return outcome
-
-    def _values(self, found: Transacted) -> dict[str, float | None]:
-        return {
-            **super()._values(found),
-            **_times("connect", found.connect, found.transactions),
-            "failed_transactions": found.failed,
-        }
-
-    def _histograms(self, found: Transacted) -> list[Histogram]:
-        return super()._histograms(found) + Histogram.all(connect_ns=found.connect)
 
 
 def _send_marked(session: Session) -> InnerTraffic:
