@@ -25,7 +25,7 @@ class Delivered:
     """What happened to a stream of wire-sized packets in one direction.
 
     ``sent`` packets of ``packet_bytes`` (of the IP packet) were sent in ``seconds``, ``lost`` did
-    not arrive, at most ``longest_run`` in a row. Delays are in ns from socket to socket, None if
+    not arrive. Delays are in ns from socket to socket, None if
     nothing arrived. ``rate_bps`` is of Ethernet frames while ``offered_bps`` were sent, None if no
     rate was requested. ``oversize_arrived`` counts arrived packets that an MTU black hole should
     have dropped, None without one. ``bursty``: the sender was late and sent bursts, so that packets
@@ -40,9 +40,6 @@ class Delivered:
     delay_p50_ns: int | None
     packet_bytes: int = 1500
     seconds: float = 1.0
-    delay_p99_ns: int | None = None
-    loss_runs: int = 0
-    longest_run: int = 0
     rate_bps: float | None = None
     offered_bps: float = math.inf
     oversize_arrived: int | None = None

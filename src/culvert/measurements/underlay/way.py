@@ -113,6 +113,7 @@ class Way:
             swallowed = self._stream(OVERSIZE_PPS, OVERSIZE_S, self._session.link.mtu)
             oversize = swallowed.unique
         self.delays = sunk.one_way.histogram if sunk.one_way else None
+        self._sunk = sunk
         self._delivered = Delivered(
             sent=sent.packets,
             lost=stream.lost,
@@ -122,10 +123,7 @@ class Way:
             reordered=sunk.reordered,
             delay_min_ns=sunk.one_way.min_ns if sunk.one_way else None,
             delay_p50_ns=sunk.one_way.p50_ns if sunk.one_way else None,
-            delay_p99_ns=sunk.one_way.p99_ns if sunk.one_way else None,
             bursty=(sent.late_p99_ns or 0) > self._may_be_late_ns,
-            loss_runs=sunk.loss_runs.runs,
-            longest_run=sunk.loss_runs.longest,
             rate_bps=rate_bps,
             offered_bps=offered_bps,
             oversize_arrived=oversize,
@@ -133,21 +131,21 @@ class Way:
         )
 
     def metrics(self) -> list[Metric]:
-        found = self._delivered
+        found, sunk = self._delivered, self._sunk
         values = {
             "asked_loss_ratio": requested_loss(self._one_way),
             "delivered_loss_ratio": found.loss,
             "sent_packets": found.sent,
-            "loss_runs": found.loss_runs,
+            "loss_runs": sunk.loss_runs.runs,
             "asked_loss_run": requested_run(self._one_way),
-            "longest_loss_run": found.longest_run,
+            "longest_loss_run": sunk.loss_runs.longest,
             "asked_reordered_ratio": _unless_jitter_reorders(self._one_way),
             "asked_duplicate_ratio": self._one_way.duplicate,
             "per_super_packet": float(self._one_way.per_super_packet),
             "asked_delay_ms": self._one_way.delay_ns / 1e6,
             "delivered_delay_min_ms": in_ms(found.delay_min_ns),
             "delivered_delay_ms": in_ms(found.delay_p50_ns),
-            "delivered_delay_p99_ms": in_ms(found.delay_p99_ns),
+            "delivered_delay_p99_ms": in_ms(sunk.one_way.p99_ns if sunk.one_way else None),
             "reordered_packets": found.reordered,
             "duplicate_packets": found.duplicates,
             "oversize_arrived": found.oversize_arrived,
