@@ -66,11 +66,9 @@ class Neighbours:
         self._seen: set[str] = set()
 
     def look(self) -> None:
-        """Remember the runs of others that there are now."""
         self._seen |= others()
 
     def marks(self) -> list[Mark]:
-        """A mark with the number of runs if there was any."""
         return [Mark(Disturber.RUN, len(self._seen), 0)] if self._seen else []
 
 

@@ -84,7 +84,6 @@ class RunRequest:
         return lab.run(self.arguments(directory) + (["--json"] if as_json else []), directory)
 
     def resuming(self, directory: Path) -> str:
-        """The shell command that resumes this run."""
         return shlex.join(["culvert", *replace(self, resume=True).arguments(directory)])
 
     def arguments(self, directory: Path) -> list[str]:

@@ -176,7 +176,6 @@ class Runner:
         return {name: keys for name, keys in cells.items() if keys}
 
     def _dead(self, cell: Cell) -> bool:
-        """Whether no further trial of the cell can count."""
         return (
             cell in self._plan.absent
             or cell.key in self._unsupported

@@ -38,7 +38,6 @@ class Talk:
 
     @property
     def between_clients(self) -> bool:
-        """Whether both ends are clients."""
         return self.source.role is self.target.role is Role.CLIENT
 
 
@@ -105,7 +104,6 @@ class Seats:
         self._stack = ExitStack()
 
     def of(self, node: Node) -> Seat:
-        """That of a node."""
         if node.name in self._known:
             return Seat(self._known[node.name])
         if isinstance(node, Enterable) and isinstance(self._session.source, Enterable):

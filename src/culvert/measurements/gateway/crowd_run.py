@@ -171,7 +171,6 @@ class CrowdRun:
         return self._trial(sources, sinks)
 
     def stop(self) -> CrowdTrial:
-        """End it now."""
         sources = self._stop_sources()
         return self._trial(
             sources, [parse(CrowdSunk, sink.task.stop(SLACK_S)) for sink in self._sinks]

@@ -171,7 +171,6 @@ class GatewayLoad(Measurement[GatewayLoadParameters]):
 
     @classmethod
     def lab(cls, spec: LabSpec, parameters: GatewayLoadParameters) -> LabSpec:
-        """A star of as many clients as the parameters state."""
         target = "c2" if parameters.direction is Direction.BETWEEN else GATEWAY
         behind = parameters.to is OtherEnd.BEHIND
         return star_of(cls.kind, spec, parameters.clients, target, behind=behind)

@@ -76,7 +76,6 @@ class Beside:
             self._capture.ready()
 
     def end(self) -> Captured | None:
-        """What it found."""
         return None if self._capture is None else self._capture.end()
 
 

@@ -119,7 +119,6 @@ class GatewaySearch(Measurement[GatewaySearchParameters]):
 
     @classmethod
     def lab(cls, spec: LabSpec, parameters: GatewaySearchParameters) -> LabSpec:
-        """As that of ``gateway_load``."""
         return star_of(cls.kind, spec, parameters.clients)
 
     def run(self, session: Session, parameters: GatewaySearchParameters) -> Outcome:
@@ -216,7 +215,6 @@ class _Crowd:
         self.trials: list[CrowdTrial] = []
 
     def send(self, count: int, load: Load) -> CrowdTrial:
-        """One load of some of them."""
         session = self._session
         talks = spread(self.talks, count)
         run = CrowdRun(session, self._seats, talks, load, session.inner, self._quiet)
@@ -225,7 +223,6 @@ class _Crowd:
         return trial
 
     def measure(self, count: int, rate_pps: float, duration_s: float) -> SearchTrial:
-        """One trial of the search."""
         load = replace(self._load, duration_s=duration_s, rate_pps=rate_pps / count)
         trial = self.send(count, load)
         return SearchTrial(

@@ -77,7 +77,6 @@ class Event(StrEnum):
 
     @property
     def starts(self) -> bool:
-        """Whether clients start in the storm."""
         return self in (Event.START, Event.CHURN)
 
 
@@ -143,7 +142,6 @@ class StormParameters(BaseParameters):
 
     @property
     def pace(self) -> Pace:
-        """How its clients start."""
         return Pace(1 / self.churn, self.stay_s) if self.event is Event.CHURN else ALL_AT_ONCE
 
     @property
@@ -208,7 +206,6 @@ class SessionStorm(Measurement[StormParameters]):
 
     @classmethod
     def lab(cls, spec: LabSpec, parameters: StormParameters) -> LabSpec:
-        """A star of as many clients as the parameters state."""
         return star_of(cls.kind, spec, parameters.clients)
 
     def run(self, session: Session, parameters: StormParameters) -> Outcome:

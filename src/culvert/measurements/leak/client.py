@@ -116,7 +116,6 @@ class Applications:
         return tallies
 
     def _end(self) -> Mapping[str, FlowTally]:
-        """What became of their messages, by the name of the flow."""
         found = parse(FlowTallies, self._task.stop(_ENDING_S))
         return {tally.name: tally for tally in found.flows}
 

@@ -49,7 +49,6 @@ class Resolver(ABC):
 
     @property
     def processes(self) -> tuple[Process, ...]:
-        """Its programs that run."""
         return ()
 
     def require(self) -> None:  # noqa: B027 - the C library is everywhere

@@ -42,7 +42,6 @@ class Watched:
 
     @property
     def since(self) -> Sequence[LeakedPacket]:
-        """The packets that leaked after the event began."""
         return [each for each in self.found.leaked if each.realtime_ns >= self.event_ns]
 
     def metrics(self) -> Iterator[Metric]:
@@ -120,7 +119,6 @@ class Watched:
             )
 
     def _reached(self, carries: Carried) -> Check:
-        """Whether flows of IPv4 were answered through the tunnel."""
         unanswered = silent(self.reached, carries)
         answered = sum(tally.answered for tally in self.reached.values())
         return Check(

@@ -39,7 +39,6 @@ class Fate(StrEnum):
 
     @property
     def arrived(self) -> bool:
-        """Whether it came out of the tunnel."""
         return self in (Fate.WHOLE, Fate.FRAGMENTED)
 
 
@@ -111,7 +110,6 @@ class OneWayMtu:
         return self._request(size, df=False).answered
 
     def _request(self, size: int, *, df: bool) -> EchoOnce:
-        """Echo requests of ``size`` bytes until one is answered."""
         timeout_ms = self._session.patience_ms(TIMEOUT_MS)
         return self._echo.once(size - UDP_HEADERS, df=df, timeout_ms=timeout_ms)
 

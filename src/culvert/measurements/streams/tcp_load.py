@@ -62,7 +62,6 @@ class Loaded:
 
     @property
     def traffic(self) -> InnerTraffic:
-        """Inner packets, for the proof."""
         found = inner_traffic(self.sent, self.sunk)
         return found if self.upward else turned(found)
 

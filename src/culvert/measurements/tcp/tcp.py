@@ -167,7 +167,6 @@ class Tcp(Measurement[TcpParameters]):
         return parameters.duration_s + parameters.warmup_s
 
     def run(self, session: Session, parameters: TcpParameters) -> Outcome:
-        """Fill the tunnel for the requested time."""
         by_probe = parameters.instrument is Instrument.PROBE
         outcome = (self._by_probe if by_probe else _by_instrument)(session, parameters)
         if session.vpn.carries is Carried.PAYLOAD:

@@ -68,7 +68,6 @@ class Silence(EventAction):
         self._silence_s = silence_s
 
     def cause(self, session: Session) -> None:
-        """Wait: the silence is the event."""
         del session
         time.sleep(self._silence_s)
 

@@ -42,7 +42,6 @@ class SearchParameters(BaseParameters):
     """Longest duration of the search."""
 
     def plan(self, max_pps: float) -> SearchPlan:
-        """For NDR and PDR."""
         return SearchPlan(
             loss_ratios=(0.0, self.pdr_loss),
             max_pps=max_pps,

@@ -64,7 +64,6 @@ class PacketSizes:
 
     @property
     def needs_max(self) -> bool:
-        """Whether the largest unfragmented packet must be known."""
         return MAX in self.pattern
 
     @property

@@ -200,7 +200,6 @@ class _Streams:
             self.all_trials.append(found.load)
 
     def traffic(self) -> InnerTraffic:
-        """Sums over all streams and echoes."""
         return add_traffic(
             *[trial.traffic for trial in self.all_trials],
             *[

@@ -59,7 +59,6 @@ class RealLink:
         self.found = FoundLink(mtu, rtt.min_ns, rtt.p50_ns, there, back)
 
     def checks(self) -> list[Check]:
-        """What the condition requests beside what the link has."""
         session = self._session
         return judge_real_link(self._names, session.link, self.found, impaired=session.lab.impairs)
 

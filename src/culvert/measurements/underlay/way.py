@@ -156,11 +156,9 @@ class Way:
         return measured(LINK_METRICS, values, {"direction": self.name})
 
     def checks(self) -> list[Check]:
-        """Whether requested and delivered values agree."""
         return judge_direction(self.name, self._one_way, self._delivered, rate_bps=self._rate_bps)
 
     def _least_late(self, seconds: float) -> UdpTrial:
-        """The stream for loss, delay and order."""
         tried: list[UdpTrial] = []
         for _ in range(ATTEMPTS):
             tried.append(self._stream(self._pace(), seconds, self._size))

@@ -73,7 +73,6 @@ class Stopwatch:
         self._overhead[cell.vpn].append(duration_s - measuring_s)
 
     def median_s(self, cell: Cell) -> float | None:
-        """The median of the cell's trials so far."""
         known = self._whole.get(_key(cell))
         return statistics.median(known) if known else None
 

@@ -174,7 +174,6 @@ class OverVpn:
         self._stack.close()
 
     def broken(self) -> CulvertError | None:
-        """What of the lab, the VPN or the cluster's programs has died."""
         dead = next(iter(survivors(self.vpn)), None)
         vpn = LabError(self.vpn.id, dead.detail, dead.remedy) if dead is not None else None
         cluster = None if self.cluster is None else self.cluster.dead()
@@ -193,7 +192,6 @@ class OverVpn:
 
     @property
     def servers(self) -> tuple[IPv4Address, ...]:
-        """The addresses of the VPN's servers and relays."""
         nodes = [node for node in self.lab.spec.topology.nodes if node.role in SERVERS]
         return tuple(
             attachment.address.ip
@@ -217,7 +215,6 @@ class UnderEmbedded(Under):
     over: OverVpn = field(kw_only=True)
 
     def usage(self) -> Mapping[tuple[str, str], Usage]:
-        """Of the cluster's programs and of the VPN's."""
         nodes = () if self.over.cluster is None else self.over.cluster.nodes.values()
         found = {(node.name, name): usage for node in nodes for name, usage in node.usage().items()}
         for node_name, processes in self.over.vpn.processes.items():

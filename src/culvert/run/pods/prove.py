@@ -116,7 +116,6 @@ class LoadCaptures:
 
     @property
     def nothing_clear(self) -> Check:
-        """Whether the canary was in no packet."""
         hits = canary_hits(self.seen)
         name = "nothing clear" if self.marked else "no canary"
         return Check(

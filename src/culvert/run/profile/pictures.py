@@ -36,8 +36,6 @@ class Profiles:
         self._one = threading.Lock()
 
     def around(self, trial: Trial) -> Callable[[], AbstractContextManager[None]]:
-        """What surrounds the timed part of this trial."""
-
         @contextmanager
         def recorded() -> Iterator[None]:
             # Paths that are measured at the same time share one profile.

@@ -54,7 +54,6 @@ class TrialFinding:
 
     @classmethod
     def of_error(cls, error: CulvertError) -> TrialFinding:
-        """Of a trial that did not work."""
         finding = cls(Status.FAILED)
         finding.fails(error)
         return finding
