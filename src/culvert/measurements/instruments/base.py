@@ -6,13 +6,11 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
-
-from pydantic_core import PydanticCustomError
 
 from culvert.errors import CulvertError
 from culvert.labs.host import Host
 from culvert.results import Histogram, Metric
+from culvert.study.table import problem
 
 
 class Instrument(StrEnum):
@@ -27,8 +25,6 @@ class Instrument(StrEnum):
 
 THROUGHPUT = (Instrument.PROBE, Instrument.IPERF2, Instrument.IPERF3, Instrument.NUTTCP)
 """Those that measure goodput."""
-INSTRUMENT_ERROR: Final = "instrument"
-"""The type of pydantic's error for what an instrument cannot do."""
 _PROGRAMS: Mapping[Instrument, tuple[str, str]] = {
     Instrument.IPERF2: ("iperf", "iperf"),
     Instrument.IPERF3: ("iperf3", "iperf3"),
@@ -104,14 +100,10 @@ def refuse(
     """
     if instrument not in known:
         names = " or ".join(f'"{one}"' for one in known)
-        raise _problem(f"{instrument} does not measure this", f"write instrument = {names}")
+        raise problem(f"{instrument} does not measure this", f"write instrument = {names}")
     if instrument is Instrument.PROBE:
         return
     for feature, requested in unsupported.items():
         if requested:
             why = f"{instrument} has no {feature}"
-            raise _problem(why, 'leave it out, or measure with "probe"')
-
-
-def _problem(why: str, remedy: str) -> PydanticCustomError:
-    return PydanticCustomError(INSTRUMENT_ERROR, "{why}", {"why": why, "remedy": remedy})
+            raise problem(why, 'leave it out, or measure with "probe"')

@@ -93,19 +93,6 @@ class TcpParameters(BaseParameters):
         return self
 
     @property
-    def load(self) -> Load:
-        """The load for another instrument; the measurement fills in the address."""
-        return Load(
-            to="",
-            udp=False,
-            duration_s=round(self.duration_s),
-            size=self.write_size,
-            streams=self.streams,
-            congestion_control=self.congestion_control,
-            nodelay=self.nodelay,
-        )
-
-    @property
     def tcp_streams(self) -> TcpStreams:
         """The connections, warm-up included."""
         return TcpStreams(
@@ -207,7 +194,15 @@ class Tcp(Measurement[TcpParameters]):
 def _by_instrument(session: Session, parameters: TcpParameters) -> Outcome:
     up = parameters.direction is FlowDirection.UP
     to = session.inner(session.target if up else session.source)
-    load = replace(parameters.load, to=to)
+    load = Load(
+        to,
+        udp=False,
+        duration_s=round(parameters.duration_s),
+        size=parameters.write_size,
+        streams=parameters.streams,
+        congestion_control=parameters.congestion_control,
+        nodelay=parameters.nodelay,
+    )
     report, outcome = measure_throughput(session, parameters.instrument, load, up=up)
     values = {"goodput_bps": report.goodput_bps, "retransmitted_segments": report.retransmits}
     outcome.metrics += measured(Tcp.metrics, values)
