@@ -38,10 +38,9 @@ def _libcrypto() -> str | None:
     for name in ("libcrypto.so.3", "libcrypto.so.1.1"):
         try:
             function = ctypes.CDLL(name).OpenSSL_version
-        except (OSError, AttributeError):
+        except OSError:
             continue
         function.argtypes = [ctypes.c_int]
         function.restype = ctypes.c_char_p
-        text: bytes | None = function(0)
-        return text.decode(errors="replace") if text else None
+        return str(function(0), "ascii")
     return None

@@ -161,10 +161,9 @@ def public_host(session: Session) -> Node:
 
 def provider_of(session: Session, client: Node) -> Attachment:
     """The provider's end of a client's link."""
-    for cable in plan(session.lab.spec.topology).cables:
-        if client.name in cable.network.ends:
-            return cable.end(cable.network.beyond(client.name)).attachment
-    raise NotPossible(f"node {client.name}", "has no link", "report this")
+    cables = plan(session.lab.spec.topology).cables
+    cable = next(cable for cable in cables if client.name in cable.network.ends)
+    return cable.end(cable.network.beyond(client.name)).attachment
 
 
 def addresses_of(node: Node) -> list[Address]:

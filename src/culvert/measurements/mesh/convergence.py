@@ -175,19 +175,14 @@ def _times(pairs: Sequence[Pair], joined_s: float, routed: Routed) -> list[Metri
 
 
 def _costs(costs: Costs) -> list[Metric]:
-    of_members = {
-        cost.node: {
+    each = []
+    for cost in costs.members:
+        of_member = {
             "member_link_bytes": cost.link_bytes,
             "member_control_bytes": cost.control_bytes,
             "member_memory_bytes": cost.memory_bytes,
         }
-        for cost in costs.members
-    }
-    each = [
-        metric
-        for node, values in of_members.items()
-        for metric in measured(Convergence.metrics, values, {"node": node})
-    ]
+        each += measured(Convergence.metrics, of_member, {"node": cost.node})
     by_name: dict[str, list[float]] = defaultdict(list)
     for metric in each:
         by_name[metric.name].append(metric.value)

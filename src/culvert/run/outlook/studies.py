@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,12 +65,10 @@ def plan_text(plan: Plan, estimate: TimeEstimate) -> str:
 
 def absent_text(study: Study, plan: Plan) -> list[str]:
     """Why cells are unsupported, with their number; one line for each reason."""
-    counts: dict[str, int] = {}
-    for cell in plan.cells:
-        reason = study.lacking.reason(cell.vpn, cell.condition, cell.measurement)
-        if reason:
-            counts[reason] = counts.get(reason, 0) + 1
-    return [f"{count} unsupported: {reason}" for reason, count in counts.items()]
+    counts = Counter(
+        study.lacking.reason(cell.vpn, cell.condition, cell.measurement) for cell in plan.cells
+    )
+    return [f"{count} unsupported: {reason}" for reason, count in counts.items() if reason]
 
 
 def outline(study: Study, plan: Plan, estimate: TimeEstimate) -> dict[str, Any]:
