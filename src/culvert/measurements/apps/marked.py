@@ -29,7 +29,6 @@ class MarkedFlow:
         self._count = max(round(RATE_PPS * lasting_s), 2)
         self._lasting_s = self._count / RATE_PPS
         self._echo = Echo(session, self._lasting_s + SLACK_S)
-        self._found: RttResult | None = None
 
     @property
     def marked_run(self) -> int:
@@ -56,7 +55,7 @@ class MarkedFlow:
 
     def check(self) -> Check:
         """What the canary was searched in."""
-        sent, received = (0, 0) if self._found is None else (self._found.sent, self._found.received)
+        sent, received = self._found.sent, self._found.received
         return Check(
             "the canary travels beside the load",
             received > 0,

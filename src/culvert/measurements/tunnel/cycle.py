@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from culvert.errors import DeadlineExceeded, ProbeError, VpnError
-from culvert.labs.process import Process
+from culvert.labs.process import Process, Usage
 from culvert.labs.witness import View
 from culvert.measurements.clocks import by_clock_of
 from culvert.measurements.tunnel.phases import Phases, judge_lengths, phases_of
 from culvert.measurements.tunnel.starts import Precedence, Starting
 from culvert.probe.client import Task
-from culvert.probe.results import Captured, FirstAnswer, ProcessUse, parse
+from culvert.probe.results import Captured, FirstAnswer, parse
 from culvert.proof.capture import judge_capture
 from culvert.trial.check import Check
 from culvert.trial.echo import Echo
@@ -39,7 +39,8 @@ class Cycle:
     phases: Phases
     resolution_ms: float
     attempts: int
-    processes: Sequence[ProcessUse]
+    used: Sequence[tuple[Process, Usage]]
+    """What each process that was started has used since."""
     checks: Sequence[Check]
 
 
@@ -65,7 +66,7 @@ def cycle(session: Session, start: Starting, *, up: bool, pause_s: float) -> Cyc
         found = _answered(answer, deadline_s)
     except ProbeError as error:
         raise _no_answer(session, error, took_s) from error
-    processes = [use for each in start.started(session) if (use := _used(each))]
+    used = [(each, use) for each in start.started(session) if (use := each.usage())]
     captured = capture.end()
     echo.close()
     precedence = start.precedes(session)
@@ -80,7 +81,7 @@ def cycle(session: Session, start: Starting, *, up: bool, pause_s: float) -> Cyc
         phases=phases,
         resolution_ms=max(found.first_sent_ns - before_ns, 0) / 1e6,
         attempts=found.attempts,
-        processes=processes,
+        used=used,
         checks=_checks(session, captured, found, precedence, times_ms),
     )
 
@@ -189,18 +190,3 @@ def _routes(session: Session) -> str:
     printed = [session.source.run([ip, *words]).stdout for words in (["rule"], to_target)]
     rules, routes = (" | ".join(map(str.strip, text.splitlines())) for text in printed)
     return f"rules of node {session.source.name}: {rules}; routes: {routes or 'none'}"
-
-
-def _used(process: Process) -> ProcessUse | None:
-    """Resources that a process has used since its start."""
-    usage = process.usage()
-    if usage is None:
-        return None
-    return ProcessUse(
-        label=process.name,
-        pid=process.pid,
-        run_ns=usage.cpu_ns,
-        voluntary=usage.voluntary_switches,
-        involuntary=usage.involuntary_switches,
-        vm_hwm_bytes=usage.peak_memory_bytes,
-    )

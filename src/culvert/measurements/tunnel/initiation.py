@@ -15,13 +15,15 @@ link, taken by the kernel or the wire.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from culvert.errors import NotPossible
+from culvert.labs.process import Process, Usage
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.tunnel.cycle import Cycle, cycle
 from culvert.measurements.tunnel.starts import STARTS, Start
@@ -107,7 +109,7 @@ class Initiation(Measurement[InitiationParameters]):
                 cycles.append(cycle(session, start, up=up, pause_s=parameters.pause_s))
         restarted = start.restarted(session)
         if restarted is not None:
-            processes = _together([use for one in cycles for use in one.processes])
+            processes = _together(used for one in cycles for used in one.used)
             node = accounted[restarted.name]
             others = [process for process in node.processes if process.label in EVERYBODY]
             accounted[restarted.name] = node.model_copy(update={"processes": [*processes, *others]})
@@ -161,17 +163,19 @@ def _of_all(checks: Sequence[Check], cycles: int) -> list[Check]:
     ]
 
 
-def _together(uses: list[ProcessUse]) -> list[ProcessUse]:
-    """Processes of one label as one: the sum over all starts, and the highest peak."""
-    total: dict[str, ProcessUse] = {}
-    for use in uses:
-        before = total.setdefault(use.label, ProcessUse(label=use.label, pid=use.pid))
-        total[use.label] = before.model_copy(
-            update={
-                "run_ns": (before.run_ns or 0) + (use.run_ns or 0),
-                "voluntary": (before.voluntary or 0) + (use.voluntary or 0),
-                "involuntary": (before.involuntary or 0) + (use.involuntary or 0),
-                "vm_hwm_bytes": max(before.vm_hwm_bytes or 0, use.vm_hwm_bytes or 0),
-            }
+def _together(used: Iterable[tuple[Process, Usage]]) -> list[ProcessUse]:
+    """Processes of one name as one: the sum over all starts, and the highest peak."""
+    by_name: dict[str, list[tuple[Process, Usage]]] = defaultdict(list)
+    for process, usage in used:
+        by_name[process.name].append((process, usage))
+    return [
+        ProcessUse(
+            label=name,
+            pid=starts[0][0].pid,
+            run_ns=sum(usage.cpu_ns for _, usage in starts),
+            voluntary=sum(usage.voluntary_switches for _, usage in starts),
+            involuntary=sum(usage.involuntary_switches for _, usage in starts),
+            vm_hwm_bytes=max(usage.peak_memory_bytes for _, usage in starts),
         )
-    return list(total.values())
+        for name, starts in by_name.items()
+    ]
