@@ -29,7 +29,6 @@ NOTHING_CAPTURED: dict[str, Any] = {
     "matching": {},
     "other": {"packets": 0, "bytes": 0},
 }
-ECHOED: Answer = {"answered": True, "rtt_ns": 50_000}
 FLOOR: Answer = {
     **{"sent": 20, "received": 20, "p50_ns": 3000, "p99_ns": 5000, "max_ns": 6000},
     **{"histogram": "FLOOR", "schedule_error_p99_ns": 100},

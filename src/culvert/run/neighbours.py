@@ -11,7 +11,7 @@ import os
 import re
 import secrets
 import socket
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -59,17 +59,9 @@ def others() -> set[str]:
     return found
 
 
-class Neighbours:
-    """Runs that were seen during a trial."""
-
-    def __init__(self) -> None:
-        self._seen: set[str] = set()
-
-    def look(self) -> None:
-        self._seen |= others()
-
-    def marks(self) -> list[Mark]:
-        return [Mark(Disturber.RUN, len(self._seen), 0)] if self._seen else []
+def marks(seen: Collection[str]) -> list[Mark]:
+    """The mark of a trial during which these other runs were seen."""
+    return [Mark(Disturber.RUN, len(seen), 0)] if seen else []
 
 
 def _process_ids() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -68,15 +68,6 @@ class Proved:
         }
 
 
-def check(clusters: Clusters, vpn: str, placements: Sequence[Placement]) -> Iterator[Proved]:
-    """Prove each kind of traffic in turn; ``vpn`` is under the cluster, if Culvert makes it."""
-    driver = registry.create(registry.parse(vpn))
-    under = clusters.under(driver, LabSpec())
-    for placement in placements:
-        clusters.say(f"proving {placement}")
-        yield _one(driver, under, placement)
-
-
 def _one(vpn: Vpn, under: Under, placement: Placement) -> Proved:
     try:
         return _prove(vpn, under, placement)
@@ -126,7 +117,12 @@ class Summary:
 
 
 def summary(clusters: Clusters, vpn: str, placements: Sequence[Placement]) -> Summary:
-    """Prove all, and measure the time."""
+    """Prove each kind of traffic in turn; ``vpn`` is under the cluster, if Culvert makes it."""
     begun = time.monotonic()
-    proved = tuple(check(clusters, vpn, placements))
-    return Summary(proved, time.monotonic() - begun)
+    driver = registry.create(registry.parse(vpn))
+    under = clusters.under(driver, LabSpec())
+    proved = []
+    for placement in placements:
+        clusters.say(f"proving {placement}")
+        proved.append(_one(driver, under, placement))
+    return Summary(tuple(proved), time.monotonic() - begun)

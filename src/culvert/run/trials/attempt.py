@@ -26,7 +26,7 @@ from culvert.measurements.base import Measurement
 from culvert.probe.results import Accounted
 from culvert.proof.alive import ProcessFailure
 from culvert.results import Status
-from culvert.run.neighbours import Neighbours
+from culvert.run import neighbours
 from culvert.run.trials.causes import cause_of_trouble, naming_the_cause
 from culvert.run.trials.finding import TrialFinding
 from culvert.run.trials.stage import Stage
@@ -161,12 +161,12 @@ class Attempt:
             finding.evidence.vpn |= traps(vpn, lab)
         if (disturbed := lab.disturbed()) is not None:
             raise disturbed
-        neighbours = Neighbours()
+        other_runs: set[str] = set()
         for in_this_round in self._rounds(lab):
-            neighbours.look()
+            other_runs |= neighbours.others()
             tried = self._at_once(lab, in_this_round)
-            neighbours.look()
-            self.marks = neighbours.marks()
+            other_runs |= neighbours.others()
+            self.marks = neighbours.marks(other_runs)
             finding.measuring_s += max(one.finding.measuring_s for one in tried)
             self.measured += [one for one in tried if one.counts]
             for one in tried:

@@ -35,7 +35,9 @@ def test_a_leak_of_one_kind_of_traffic_is_found_and_named(
     clusters: EmbeddedClusters, leaking: Placement
 ) -> None:
     with beside_the_vpn(over(clusters, WIREGUARD), leaking):
-        proved = {one.placement: one for one in check.check(clusters, WIREGUARD, list(KINDS))}
+        proved = {
+            one.placement: one for one in check.summary(clusters, WIREGUARD, list(KINDS)).proved
+        }
     verdict = proved[leaking].verdict
     assert verdict is not None, proved[leaking].reason
     assert verdict.wire is Protection.CLEAR
@@ -50,7 +52,7 @@ def test_a_clear_copy_over_a_second_link_without_addresses_is_found(
 ) -> None:
     under = over(clusters, WIREGUARD)
     with copied_clear(under):
-        (proved,) = check.check(clusters, WIREGUARD, [Placement.TWO_NODES])
+        (proved,) = check.summary(clusters, WIREGUARD, [Placement.TWO_NODES]).proved
         found = reached_and_proved(under)
     assert not proved.ok
     assert "clear, readable in" in proved.text

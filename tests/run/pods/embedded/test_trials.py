@@ -52,7 +52,9 @@ def test_each_step_of_its_start_is_said_before(clusters: EmbeddedClusters) -> No
 
 
 def test_everything_is_encrypted_over_wireguard(clusters: EmbeddedClusters) -> None:
-    proved = {one.placement: one for one in check.check(clusters, WIREGUARD, check.PLACEMENTS)}
+    proved = {
+        one.placement: one for one in check.summary(clusters, WIREGUARD, check.PLACEMENTS).proved
+    }
     for placement in (Placement.TWO_NODES, Placement.SERVICE, Placement.HOST_NETWORK):
         verdict = proved[placement].verdict
         assert verdict is not None, proved[placement].reason
@@ -69,7 +71,7 @@ def test_packets_are_recognised_at_both_ends_where_addresses_are_not_the_nodes_o
     """As behind a NAT: nothing passes between the addresses that are known of the nodes."""
     elsewhere = (IPv4Address("192.0.2.1"),)
     monkeypatch.setattr(prove, "watch_of", lambda _, seen_by: prove.Watch(seen_by, elsewhere))
-    (proved,) = check.check(clusters, WIREGUARD, [Placement.TWO_NODES])
+    (proved,) = check.summary(clusters, WIREGUARD, [Placement.TWO_NODES]).proved
     assert proved.ok, proved.text
     assert proved.verdict is not None
     assert (proved.verdict.wire, proved.verdict.encapsulation) == (
@@ -115,7 +117,7 @@ def test_the_probe_is_copied_into_pods_of_the_users_and_removed(
         near, far = (Wish(By.POD, f"{one.where.namespace}/{one.where.pod}") for one in theirs)
         monkeypatch.setattr(under, "wishes", Wishes(near, far))
         kinds = [Placement.TWO_NODES, Placement.HOST_NETWORK, Placement.SERVICE, Placement.ONE_NODE]
-        proved, host, service, one_node = check.check(clusters, WIREGUARD, kinds)
+        proved, host, service, one_node = check.summary(clusters, WIREGUARD, kinds).proved
         assert proved.ok, proved.text
         assert proved.verdict is not None
         assert proved.verdict.wire is Protection.ENCRYPTED

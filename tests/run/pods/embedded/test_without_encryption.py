@@ -33,7 +33,7 @@ pytestmark = MARKS
 
 
 def test_a_cluster_without_encryption_is_caught(clusters: EmbeddedClusters) -> None:
-    (proved,) = check.check(clusters, NOTHING, [Placement.TWO_NODES])
+    (proved,) = check.summary(clusters, NOTHING, [Placement.TWO_NODES]).proved
     assert proved.verdict is not None, proved.reason
     assert (proved.verdict.wire, proved.verdict.encapsulation) == (Protection.CLEAR, "VXLAN")
     assert not proved.ok
