@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -39,19 +39,10 @@ def in_scratch(trial: Callable[[], T], flags: int = CLONE_NEWNET) -> T:
     Sockets and file descriptors that it opens must be closed when it returns, as they would
     keep the namespace alive. Raises UnshareRefusedError without CAP_SYS_ADMIN.
     """
-    outcome: list[T] = []
-    failure: list[BaseException] = []
 
-    def body() -> None:
-        try:
-            unshare(flags)
-            outcome.append(trial())
-        except BaseException as error:  # handed to the caller's thread
-            failure.append(error)
+    def body() -> T:
+        unshare(flags)
+        return trial()
 
-    thread = threading.Thread(target=body, name="scratch")
-    thread.start()
-    thread.join()
-    if failure:
-        raise failure[0]
-    return outcome[0]
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        return pool.submit(body).result()

@@ -62,14 +62,11 @@ def kvm() -> FeatureFinding:
     """An empty guest is created and dropped."""
     if not KVM.exists():
         return missing(f"{KVM} does not exist")
-    descriptor = os.open(KVM, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        version = fcntl.ioctl(descriptor, KVM_GET_API_VERSION)
+    with KVM.open("r+b", buffering=0) as device:
+        version = fcntl.ioctl(device, KVM_GET_API_VERSION)
         if version != KVM_API_VERSION:
             return missing(f"{KVM} has API version {version}, not {KVM_API_VERSION}")
-        os.close(fcntl.ioctl(descriptor, KVM_CREATE_VM, 0))
-    finally:
-        os.close(descriptor)
+        os.close(fcntl.ioctl(device, KVM_CREATE_VM, 0))
     return present("an empty guest was created")
 
 

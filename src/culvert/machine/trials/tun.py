@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import struct
+from io import FileIO
 from pathlib import Path
 
 from culvert.machine.check import FeatureFinding, degraded, missing, present
@@ -44,27 +45,21 @@ def offloads() -> FeatureFinding:
     """Whether super-packets can cross a TUN: TCP's (TSO), and UDP's (USO, since Linux 6.2)."""
     if (absent := _absent()) is not None:
         return absent
-    descriptor = os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        _set_interface(descriptor, IFF_TUN | IFF_VNET_HDR)
+    with DEVICE.open("r+b", buffering=0) as device:
+        _set_interface(device, IFF_TUN | IFF_VNET_HDR)
         try:
-            fcntl.ioctl(descriptor, TUNSETOFFLOAD, TSO | USO)
+            fcntl.ioctl(device, TUNSETOFFLOAD, TSO | USO)
         except OSError:
-            fcntl.ioctl(descriptor, TUNSETOFFLOAD, TSO)
+            fcntl.ioctl(device, TUNSETOFFLOAD, TSO)
             return degraded("TCP super-packets only: no UDP segmentation (USO)")
-    finally:
-        os.close(descriptor)
     return present("TCP and UDP super-packets (TSO, USO)")
 
 
 def _make(flags: int, what: str) -> FeatureFinding:
     if (absent := _absent()) is not None:
         return absent
-    descriptor = os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        _set_interface(descriptor, flags)
-    finally:
-        os.close(descriptor)
+    with DEVICE.open("r+b", buffering=0) as device:
+        _set_interface(device, flags)
     return present(f"an interface was created: {what}")
 
 
@@ -76,5 +71,5 @@ def _absent() -> FeatureFinding | None:
     return None
 
 
-def _set_interface(descriptor: int, flags: int) -> None:
-    fcntl.ioctl(descriptor, TUNSETIFF, struct.pack("16sH22x", b"cvscratch0", flags | IFF_NO_PI))
+def _set_interface(device: FileIO, flags: int) -> None:
+    fcntl.ioctl(device, TUNSETIFF, struct.pack("16sH22x", b"cvscratch0", flags | IFF_NO_PI))
