@@ -8,7 +8,7 @@ from tests.run.pods.leaks import KINDS, beside_the_vpn
 
 from bench.goal import Goal, Samples
 from culvert.proof.cluster.judge import Protection
-from culvert.run.pods.check import Proved, check
+from culvert.run.pods.check import Proved, summary
 from culvert.run.pods.cluster import Clusters
 from culvert.run.pods.embedded import EmbeddedClusters, UnderEmbedded
 from culvert.topology.spec import LabSpec, Placement
@@ -51,7 +51,7 @@ class ClusterLeaksCaught(Goal):
 
 
 def _proved(clusters: Clusters, vpn: str, kind: Placement) -> Proved:
-    (found,) = check(clusters, vpn, [kind])
+    (found,) = summary(clusters, vpn, [kind]).proved
     return found
 
 
