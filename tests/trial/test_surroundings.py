@@ -10,9 +10,10 @@ from culvert.journal.marks import Disturber, Mark, marks_of
 from culvert.probe.results import Accounted
 from culvert.probe.results.accounting import Interference, Meddling
 from culvert.runid import new_run_id
-from culvert.trial.accounting import KERNEL, OTHERS, OWN, sees_the_machine
+from culvert.trial.accounting import KERNEL, OTHERS, OWN, foreign_s, sees_the_machine
 from culvert.trial.check import Evidence
-from culvert.trial.surroundings import foreign_s, surroundings_of
+from culvert.trial.outcome import Outcome
+from culvert.trial.surroundings import add_surroundings
 
 
 def node(steal_s: float = 0.0, foreign: float | None = None, **disturbance: Any) -> Accounted:
@@ -35,8 +36,14 @@ def under_quota(lost_s: float, group: str) -> Accounted:
     return node().model_copy(update={"interference": observed})
 
 
-def found(one: Accounted, **more: Any) -> tuple[dict[str, float], list[Disturber]]:
-    around = surroundings_of({"a": one, "b": one}, shared_kernel=True, **more)
+def surroundings_of(accounted: dict[str, Accounted], *, shared_kernel: bool) -> Outcome:
+    outcome = Outcome([], [])
+    add_surroundings(outcome, accounted, shared_kernel=shared_kernel)
+    return outcome
+
+
+def found(one: Accounted) -> tuple[dict[str, float], list[Disturber]]:
+    around = surroundings_of({"a": one, "b": one}, shared_kernel=True)
     return {m.name: m.value for m in around.metrics}, [mark.by for mark in around.marks]
 
 

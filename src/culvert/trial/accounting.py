@@ -87,6 +87,20 @@ def peak_bytes(processes: Iterable[ProcessUse]) -> int:
     return sum(process.vm_hwm_bytes or 0 for process in processes)
 
 
+def foreign_s(everybody: Accounted, own_pids: frozenset[int]) -> float:
+    """CPU seconds of processes that are neither Culvert's nor the kernel's, and of their children
+    that ended meanwhile. ``own_pids`` are the VPN's, wherever they were started from."""
+    others = [
+        process
+        for process in everybody.processes
+        if process.label == OTHERS and process.pid not in own_pids
+    ]
+    living_s = sum((one.run_ns or 0) / 1e9 + (one.children_s or 0.0) for one in others)
+    # What ended counts with its parent, with all that it had used before.
+    ended_s = sum((one.used_before_ns or 0) / 1e9 for one in others)
+    return max(living_s - ended_s, 0.0)
+
+
 def sees_the_machine(everybody: Accounted) -> bool:
     """Whether it had a view of all processes: not so in a PID namespace, which has no kernel
     threads."""

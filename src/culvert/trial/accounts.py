@@ -13,7 +13,7 @@ from culvert.trial.accounting import cpu_s, peak_bytes
 from culvert.trial.cpu import cpu_figures
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
-from culvert.trial.surroundings import surroundings_of
+from culvert.trial.surroundings import add_surroundings
 
 NONE: Mapping[str, Accounted] = MappingProxyType({})
 
@@ -34,16 +34,7 @@ def add_accounts(
     )
     outcome.metrics += [*used.metrics, *_of_others(others, session.lab)]
     outcome.withheld += used.withheld
-    add_surroundings(session, outcome, accounted)
-
-
-def add_surroundings(
-    session: Session, outcome: Outcome, accounted: Mapping[str, Accounted]
-) -> None:
-    """Add only what disturbed both ends meanwhile."""
-    around = surroundings_of(accounted, shared_kernel=session.lab.shared_kernel)
-    outcome.metrics += around.metrics
-    outcome.marks += around.marks
+    add_surroundings(outcome, accounted, shared_kernel=session.lab.shared_kernel)
 
 
 def _of_others(others: Mapping[str, Accounted], lab: Lab) -> Iterator[Metric]:

@@ -7,15 +7,14 @@ report shows figures with and without marked trials.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from culvert.journal.marks import Disturber, Mark
 from culvert.machine.cgroup import is_of_a_lab
 from culvert.metrics import EVERY_TRIAL
 from culvert.probe.results import Accounted
 from culvert.probe.results.accounting import Meddling
-from culvert.results import Metric, measured
-from culvert.trial.accounting import OTHERS
+from culvert.results import measured
+from culvert.trial.outcome import Outcome
 
 MOST_FOREIGN = 0.05
 """Share of the machine's CPU time that other programs may use."""
@@ -27,15 +26,9 @@ LONGEST_STEP_NS = 1_000_000
 """A step of CLOCK_REALTIME by more than this."""
 
 
-@dataclass(frozen=True)
-class Surroundings:
-    """Metrics of the surroundings, and the marks that follow from them."""
-
-    metrics: list[Metric] = field(default_factory=list)
-    marks: list[Mark] = field(default_factory=list)
-
-
-def surroundings_of(accounted: Mapping[str, Accounted], *, shared_kernel: bool) -> Surroundings:
+def add_surroundings(
+    outcome: Outcome, accounted: Mapping[str, Accounted], *, shared_kernel: bool
+) -> None:
     """Of both ends of a path, the source first; of one of them where both have one kernel."""
     first, *_ = accounted
     nodes = [accounted[first]] if shared_kernel else list(accounted.values())
@@ -50,25 +43,26 @@ def surroundings_of(accounted: Mapping[str, Accounted], *, shared_kernel: bool) 
         "clock_step_us": step_ns / 1e3,
         "cpu_throttled": sum(throttled) if throttled else None,
     }
-    metrics = measured(EVERY_TRIAL, values)
+    outcome.metrics += measured(EVERY_TRIAL, values)
     for name, node in ({"machine": nodes[0]} if shared_kernel else accounted).items():
         for cpu, hertz in node.disturbance.frequency_hz.items():
             labels = {"node": name, "cpu": str(cpu)}
-            metrics += measured(EVERY_TRIAL, {"core_frequency_hz": hertz}, labels)
-    marks = []
+            outcome.metrics += measured(EVERY_TRIAL, {"core_frequency_hz": hertz}, labels)
     for name, used_s in foreign.items():
         labels = {"node": name} if name else {}
-        metrics += measured(EVERY_TRIAL, {"cpu_other_processes_s": used_s}, labels)
+        outcome.metrics += measured(EVERY_TRIAL, {"cpu_other_processes_s": used_s}, labels)
     shares = [
         _share(used_s, kernels[name].seconds * len(kernels[name].cpus))
         for name, used_s in foreign.items()
     ]
-    marks += _beyond(Disturber.FOREIGN, max(shares, default=0.0), MOST_FOREIGN)
-    marks += _beyond(Disturber.STEAL, _share(stolen_s, room_s), MOST_STOLEN)
-    marks += _beyond(Disturber.QUOTA, max(map(_by_quota, nodes), default=0.0), MOST_BY_QUOTA)
-    marks += _beyond(Disturber.CLOCK, abs(step_ns), LONGEST_STEP_NS)
-    marks += _beyond(Disturber.HEAT, sum(throttled), 0)
-    return Surroundings(metrics, marks)
+    marks = (
+        Mark(Disturber.FOREIGN, max(shares, default=0.0), MOST_FOREIGN),
+        Mark(Disturber.STEAL, _share(stolen_s, room_s), MOST_STOLEN),
+        Mark(Disturber.QUOTA, max(map(_by_quota, nodes), default=0.0), MOST_BY_QUOTA),
+        Mark(Disturber.CLOCK, abs(step_ns), LONGEST_STEP_NS),
+        Mark(Disturber.HEAT, sum(throttled), 0),
+    )
+    outcome.marks += [mark for mark in marks if mark.value > mark.bound]
 
 
 def _by_quota(node: Accounted) -> float:
@@ -81,23 +75,5 @@ def _by_quota(node: Accounted) -> float:
     return _share(max(lost_ns, default=0) / 1e9, node.seconds * len(node.cpus))
 
 
-def foreign_s(everybody: Accounted, own_pids: frozenset[int]) -> float:
-    """CPU seconds of processes that are neither Culvert's nor the kernel's, and of their children
-    that ended meanwhile. ``own_pids`` are the VPN's, wherever they were started from."""
-    others = [
-        process
-        for process in everybody.processes
-        if process.label == OTHERS and process.pid not in own_pids
-    ]
-    living_s = sum((one.run_ns or 0) / 1e9 + (one.children_s or 0.0) for one in others)
-    # What ended counts with its parent, with all that it had used before.
-    ended_s = sum((one.used_before_ns or 0) / 1e9 for one in others)
-    return max(living_s - ended_s, 0.0)
-
-
 def _share(seconds: float, room_s: float) -> float:
     return seconds / room_s if room_s > 0 else 0.0
-
-
-def _beyond(by: Disturber, value: float, bound: float) -> list[Mark]:
-    return [Mark(by, value, bound)] if value > bound else []

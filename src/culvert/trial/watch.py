@@ -20,8 +20,7 @@ from culvert.labs.witness import Handed, View
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Accounted, Captured, TwoWay, parse
 from culvert.topology.graph import Role
-from culvert.trial.accounting import Everybody, begin_accounting, sees_the_machine
-from culvert.trial.surroundings import foreign_s
+from culvert.trial.accounting import Everybody, begin_accounting, foreign_s, sees_the_machine
 from culvert.vpns.abilities import CountingRoutes
 from culvert.vpns.variant import RouteCount
 

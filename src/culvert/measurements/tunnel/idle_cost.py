@@ -25,9 +25,9 @@ from culvert.probe.results import Accounted, ProcessUse
 from culvert.proof.capture import judge_silence
 from culvert.results import Metric
 from culvert.trial.accounting import cpu_s, of_the_vpn
-from culvert.trial.accounts import add_surroundings
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
+from culvert.trial.surroundings import add_surroundings
 from culvert.units import DurationS
 
 HOUR_S = 3600
@@ -88,7 +88,7 @@ class IdleCost(Measurement[IdleCostParameters]):
                 for check in judge_silence(session.vpn, end.captured, f"towards {name}")
             ],
         )
-        add_surroundings(session, outcome, accounted)
+        add_surroundings(outcome, accounted, shared_kernel=session.lab.shared_kernel)
         return outcome
 
 

@@ -34,10 +34,11 @@ from culvert.run.trials.traps import footprint, refuse_without_effect, steer_tun
 from culvert.topology.drawing import as_json
 from culvert.topology.graph import Path, Role
 from culvert.topology.spec import LabSpec
-from culvert.trial.accounts import NONE, add_accounts, add_surroundings
+from culvert.trial.accounts import NONE, add_accounts
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
+from culvert.trial.surroundings import add_surroundings
 from culvert.vpns.base import Vpn
 from culvert.vpns.lifecycle import bring_up, serve_all
 from culvert.vpns.variant import Missing, in_words
@@ -222,7 +223,8 @@ class Attempt:
             return None
         finding.measuring_s += time.monotonic() - measuring
         if accounted:
-            add_surroundings(session, outcome, accounted)
+            shared_kernel = session.lab.shared_kernel
+            add_surroundings(outcome, accounted, shared_kernel=shared_kernel)
         if not self._proved(finding, session.path, proof.after(outcome)):
             return None
         if session.route is None:  # no path, so nothing to prove about its packets
