@@ -41,6 +41,8 @@ LONG_RUN = 1100
 """Bytes of the canary in a row in packets that are as long as the path carries."""
 SNAPLEN_BESIDE = 128
 """Headers are enough to know that a packet is another's."""
+_NOT_INWARD: Mapping[str, int] = {"decrypted_inward": False}
+"""In a request: a wire's recording has no decrypted packets, nor has a router."""
 READ_DEADLINE_S = 60.0
 EVERY_DEVICE = "any"
 """In a request of a capture."""
@@ -219,8 +221,7 @@ class Outside:
                 READ_DEADLINE_S,
                 device=self._node(name).underlay.device,
                 file=str(file),
-                **self._request(),
-                **kept,
+                **{**self._request(), **_NOT_INWARD, **kept},
             ),
         )
 
@@ -242,8 +243,8 @@ class Outside:
 
     def begin_on_all(self, name: str, *, sample_one_in: int, marked_run: int) -> Capture:
         """Begin to capture what arrives at any device of a node that forwards packets."""
-        kept = {"record": 0, "marked_run": marked_run}
-        return self._on_device(name, EVERY_DEVICE, "in", sample_one_in, kept, decrypts=False)
+        kept = {"record": 0, "marked_run": marked_run, **_NOT_INWARD}
+        return self._on_device(name, EVERY_DEVICE, "in", sample_one_in, kept)
 
     def begin_beside(self, name: str) -> Task | None:
         """Begin to count what a node's link carries beside the lab's packets; None if nothing."""
@@ -273,17 +274,13 @@ class Outside:
         direction: str,
         sample_one_in: int,
         kept: Mapping[str, int],
-        *,
-        decrypts: bool = True,
     ) -> Capture:
         task = self._probes[place].begin(
             "capture",
             device=device,
             direction=direction,
             sample_one_in=sample_one_in,
-            **(self._everything() if decrypts else self._request()),
-            **self._scope,
-            **kept,
+            **{**self._request(), **self._scope, **kept},
         )
         return _ByCapture(task, place)
 
@@ -296,12 +293,8 @@ class Outside:
             return next(other for other in self._probes if other != name), "out"
         return name, "in"
 
-    def _everything(self) -> dict[str, object]:
-        return capture_parameters(self._flow, self._canary)
-
     def _request(self) -> dict[str, object]:
-        # A wire's recording has no decrypted packets, nor has a router.
-        return {**self._everything(), "decrypted_inward": False}
+        return capture_parameters(self._flow, self._canary)
 
     def _node(self, name: str) -> Node:
         node: Node = self._lab.nodes[name]
