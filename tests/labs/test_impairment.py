@@ -43,12 +43,10 @@ def test_truth_is_something_asked() -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_presets_can_be_and_name_their_source(name: str) -> None:
+def test_presets_can_be(name: str) -> None:
     preset = PRESETS[name]
-    preset.impairment.check()
-    assert preset.impairment
-    assert preset.summary
-    assert preset.source
+    preset.check()
+    assert preset
 
 
 def test_a_rate_of_a_direction_goes_before_the_links() -> None:

@@ -166,7 +166,7 @@ def test_a_delay_is_never_undercut(lab: LabFactory, distribution: JitterShape) -
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_understood(lab: LabFactory, name: str) -> None:
-    impairment = PRESETS[name].impairment
+    impairment = PRESETS[name]
     pair = lab(LabSpec(link=LinkSpec(kind="wire", impairment=impairment)))
     assert pair.wires[0].statistics().a_to_b.received_packets == 0
 

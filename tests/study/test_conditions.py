@@ -59,7 +59,7 @@ def test_a_key_goes_before_the_preset() -> None:
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_sets_its_impairment(name: str) -> None:
     study = parse(HEAD + f'preset = "{name}"\n')
-    assert study.lab_spec("x", [(0,)]).link.impairment == PRESETS[name].impairment
+    assert study.lab_spec("x", [(0,)]).link.impairment == PRESETS[name]
 
 
 @pytest.mark.parametrize(

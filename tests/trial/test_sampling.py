@@ -17,7 +17,7 @@ from culvert.trial.outside import one_in
         (LinkSpec(rate_bps=1_000_000_000), 64),
         (LinkSpec(rate_bps=20_000_000), 16),
         (LinkSpec(kind="wire", rate_bps=1_000), 1),
-        (LinkSpec(kind="wire", impairment=PRESETS["dsl"].impairment), 1),
+        (LinkSpec(kind="wire", impairment=PRESETS["dsl"]), 1),
         (LinkSpec(kind="wire", impairment=Impairment(b_to_a=OneWay(rate_bps=12_000_000))), 10),
     ],
 )

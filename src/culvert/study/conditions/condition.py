@@ -132,7 +132,7 @@ class LinkKeys(DirectionTable):
     @property
     def impairment(self) -> Impairment:
         """The impairment of each direction: the preset, overridden by the other keys."""
-        base = PRESETS[self.preset].impairment if self.preset is not None else CLEAN
+        base = PRESETS[self.preset] if self.preset is not None else CLEAN
         # The rate is a property of the link: it limits every cable of a routed lab.
         both = self.model_copy(update={"rate_bps": None})
         up, down = both.applied(base.a_to_b), both.applied(base.b_to_a)
