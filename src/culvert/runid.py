@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 
 RUN_ID = r"[a-z0-9]{4,8}"
@@ -12,8 +11,3 @@ RUN_ID = r"[a-z0-9]{4,8}"
 def new_run_id() -> str:
     """Six random hexadecimal digits."""
     return secrets.token_hex(3)
-
-
-def is_run_id(text: str) -> bool:
-    """True if it can be a run's id."""
-    return re.fullmatch(RUN_ID, text) is not None

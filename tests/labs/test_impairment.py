@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from culvert.errors import NotPossible, UsageError
 from culvert.labs.link import netem
-from culvert.labs.netns.lab import NetnsLab
 from culvert.machine import features
 from culvert.topology.link import netem as netem_options
 from culvert.topology.link.impairment import CLEAN, Bursts, Impairment, OneWay
@@ -26,15 +25,6 @@ def test_what_no_link_can_do() -> None:
     for impairment in (Impairment(OneWay(reorder=0.1)), Impairment(b_to_a=OneWay(reorder=0.1))):
         with pytest.raises(UsageError, match="reordering"):
             impairment.check()
-        with pytest.raises(UsageError):
-            NetnsLab("abcdef", LabSpec(link=LinkSpec(kind="wire", impairment=impairment)))
-
-
-def test_a_veth_only_carries() -> None:
-    link = LinkSpec(impairment=Impairment.both(OneWay(loss=0.01)))
-    with pytest.raises(UsageError, match="supports no impairments") as caught:
-        NetnsLab("abcdef", LabSpec(link=link))
-    assert '"wire"' in caught.value.remedy
 
 
 def test_truth_is_something_asked() -> None:

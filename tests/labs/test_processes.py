@@ -151,11 +151,6 @@ def test_cpus_are_honoured(lab: LabFactory) -> None:
     assert pair.b.run(read).stdout.split()[1] == here
 
 
-def test_cpus_that_are_not_there_are_refused(lab: LabFactory) -> None:
-    with pytest.raises(NotPossible, match="4095"):
-        lab(LabSpec(cpus={"a": (4095,)}))
-
-
 @pytest.mark.parametrize("program", ["no-such-program", "/no/such/program"])
 def test_a_missing_program_is_not_possible(lab: LabFactory, program: str) -> None:
     node = lab().a

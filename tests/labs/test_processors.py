@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.errors import NotPossible, UsageError
+from culvert.errors import NotPossible
 from culvert.labs.cpu import aes, steering
 from culvert.labs.namespace import cleanup
 from culvert.labs.namespace.cleanup import Leftover, LeftoverKind
-from culvert.labs.netns.lab import NetnsLab
 from culvert.machine import cgroup
 from culvert.runid import new_run_id
 from culvert.topology.link.spec import LinkSpec
@@ -70,14 +69,6 @@ def test_version_two_is_written_as_its_documentation_says(tmp_path: Path, cpus: 
     quota_us, period_us = group.read()
     assert quota_us / period_us == pytest.approx(cpus)
     assert quota_us >= cgroup.LEAST_QUOTA_US
-
-
-@pytest.mark.parametrize("quota", [-0.1, 0, 1.5])
-def test_impossible_quotas_are_refused(quota: float) -> None:
-    with pytest.raises(UsageError, match="quota"):
-        NetnsLab(new_run_id(), LabSpec(processors=Processors(quota={"a": quota})))
-    with pytest.raises(UsageError, match="the node does not exist"):
-        NetnsLab(new_run_id(), LabSpec(processors=Processors(quota={"router": 0.5})))
 
 
 @pytest.mark.parametrize(("flags", "has"), [("flags : fpu aes", True), ("flags : fpu", False)])

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from culvert.errors import NotPossible, UsageError
+from culvert.errors import NotPossible
 from culvert.labs.netns.lab import NetnsLab
-from culvert.runid import is_run_id, new_run_id
+from culvert.runid import RUN_ID, new_run_id
 from culvert.topology.spec import LabSpec
 
 NOBODY = 65534
@@ -60,18 +60,7 @@ def test_without_the_probe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     assert not made.a.netns_path.exists()
 
 
-@pytest.mark.parametrize("run_id", ["", "abc", "way-too-long", "UPPER", "../x", "a b c d"])
-def test_bad_run_ids(run_id: str) -> None:
-    with pytest.raises(UsageError):
-        NetnsLab(run_id, LabSpec())
-
-
 def test_new_run_ids_are_run_ids() -> None:
     made = {new_run_id() for _ in range(100)}
-    assert all(is_run_id(run_id) for run_id in made)
+    assert all(re.fullmatch(RUN_ID, run_id) for run_id in made)
     assert len(made) > 90
-
-
-def test_cpus_of_a_node_that_is_not_there() -> None:
-    with pytest.raises(UsageError, match="router"):
-        NetnsLab(new_run_id(), LabSpec(cpus={"router": (min(os.sched_getaffinity(0)),)}))

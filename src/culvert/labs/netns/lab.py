@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from culvert.errors import LabError, NotPossible, UsageError
+from culvert.errors import LabError, NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.cpu import aes, affinity
 from culvert.labs.cpu.interrupts import deferred
@@ -32,7 +32,6 @@ from culvert.labs.router import firewall
 from culvert.labs.this_machine import ThisMachine
 from culvert.labs.together import AT_ONCE
 from culvert.labs.witness import Witness
-from culvert.runid import is_run_id
 from culvert.topology.graph import Role
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.plan import (
@@ -58,8 +57,6 @@ class NetnsLab(Lab):
     shared_kernel = True
 
     def __init__(self, run_id: str, spec: LabSpec) -> None:
-        if not is_run_id(run_id):
-            raise UsageError(f"run id '{run_id}'", "is not 4 to 8 of a-z0-9", "use new_run_id()")
         self.run_id = run_id
         self.spec = spec
         self._plan = plan(spec.topology, spec.underlay)
