@@ -1,7 +1,7 @@
 """Impairments of a link, for each direction separately. Pure.
 
 The names and units are those of ``culvert-wire`` (crates/wire/README.md), which supports all of
-them; netem supports some (``culvert.labs.link.netem``).
+them; netem supports some (``culvert.topology.link.netem``).
 """
 
 from __future__ import annotations

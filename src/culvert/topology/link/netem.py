@@ -1,8 +1,6 @@
-"""A direction of a link in netem's parameters and units (tc-netem(8)). Pure."""
+"""A direction of a link in the words of ``tc`` for netem (tc-netem(8)). Pure."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from culvert.errors import ImpairmentError
 from culvert.topology.link.impairment import Bursts, OneWay
@@ -19,12 +17,8 @@ DISTRIBUTIONS = (JitterShape.UNIFORM, JitterShape.NORMAL)
 USE_THE_WIRE = 'write kind = "wire" for the link'
 
 
-def options(one_way: OneWay, link_rate_bps: int | None) -> dict[str, Any]:
-    """pyroute2's parameters: percentages, microseconds, packets. Others are
-    passed to the ``tc`` program (``culvert.labs.link.netem``).
-
-    Raises ImpairmentError for what netem cannot do.
-    """
+def options(one_way: OneWay, link_rate_bps: int | None) -> list[str]:
+    """All but the rate. Raises ImpairmentError for what netem cannot do."""
     if isinstance(one_way.loss, tuple):
         raise ImpairmentError("loss", "loss by list", "netem does not support it", USE_THE_WIRE)
     for requested, key, name in (
@@ -51,22 +45,32 @@ def options(one_way: OneWay, link_rate_bps: int | None) -> dict[str, Any]:
         raise ImpairmentError(
             "decide", "decide per super-packet", "is a mode of the wire", USE_THE_WIRE
         )
-    rate_bps = one_way.rate_on(link_rate_bps)
-    spread_ns = jitter.spread_ns if jitter else 0
-    chosen: dict[str, Any] = {
-        "delay": one_way.delay_ns // 1000,
-        "jitter": spread_ns // 1000,
-        "loss": 0.0 if isinstance(one_way.loss, Bursts) else one_way.loss * 100,
-        "duplicate": one_way.duplicate * 100,
-        "limit": limit_packets(one_way, rate_bps),
-    }
-    if one_way.reorder:
-        chosen["prob_reorder"] = one_way.reorder * 100
-    if one_way.corrupt:
-        chosen["prob_corrupt"] = one_way.corrupt * 100
-    if rate_bps is not None:
-        chosen["rate"] = rate_bps // 8
-    return chosen
+    words = ["limit", str(limit_packets(one_way, one_way.rate_on(link_rate_bps)))]
+    spread_us = jitter.spread_ns // 1000 if jitter else 0
+    if one_way.delay_ns >= 1000 or spread_us:
+        words += ["delay", f"{one_way.delay_ns // 1000}us"]
+    if spread_us:
+        words.append(f"{spread_us}us")
+    if jitter is not None and jitter.distribution is JitterShape.NORMAL:
+        words += ["distribution", "normal"]
+    loss = one_way.loss
+    if isinstance(loss, Bursts):  # p, r, 1-h, 1-k
+        shares = (loss.to_bad, loss.to_good, loss.loss_in_bad, loss.loss_in_good)
+        words += ["loss", "gemodel", *map(_per_cent, shares)]
+    elif loss:
+        words += ["loss", _per_cent(loss)]
+    for word, share in (
+        ("duplicate", one_way.duplicate),
+        ("corrupt", one_way.corrupt),
+        ("reorder", one_way.reorder),
+    ):
+        if share:
+            words += [word, _per_cent(share)]
+    return words
+
+
+def _per_cent(share: float) -> str:
+    return f"{100 * share}%"
 
 
 def limit_packets(one_way: OneWay, rate_bps: int | None) -> int:

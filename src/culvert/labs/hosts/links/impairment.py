@@ -19,7 +19,6 @@ from ipaddress import IPv4Address
 from culvert.errors import LabError, NotPossible
 from culvert.labs import iproute
 from culvert.labs.hosts.host import SshHost
-from culvert.labs.link import netem
 from culvert.labs.link.token_bucket import token_bucket
 from culvert.topology.link.impairment import OneWay
 from culvert.topology.link.netem import options
@@ -73,9 +72,7 @@ class Towards:
         shaper += ["mtu", str(round(frame * _MORE_THAN_ONE))]
         made = [[*root, "htb", "rate", f"{_PEAK_BPS}bit", "quantum", "60000"], shaper]
         if self.emulated:
-            chosen = options(self.requested, self.rate_bps)
-            chosen.pop("rate", None)
-            words = netem.words(self.requested, chosen)
+            words = options(self.requested, self.rate_bps)
             made.append(["qdisc", "add", *dev, "parent", f"{leaf}1", "netem", *words])
         match = ["u32", "match", "ip", "dst", f"{self.peer}/32", "flowid", of_class]
         made.append(["filter", "add", *dev, "parent", f"{HANDLE}:", "protocol", "ip", *match])
