@@ -171,46 +171,52 @@ def test_every_preset_is_understood(lab: LabFactory, name: str) -> None:
     assert pair.wires[0].statistics().a_to_b.received_packets == 0
 
 
+def saved(wire: Wire, path: Path, name: str) -> int:
+    """Packets of a recording."""
+    return int(wire.ask("save", recording=name, path=str(path))["packets"])
+
+
 def test_the_witness_counts_what_passed_while_it_recorded(lab: LabFactory, tmp_path: Path) -> None:
     pair = lab(spec(offloads=True))
     wire = pair.wires[0]
     flood(pair, 5)
-    wire.record()
+    wire.ask("record", recording="x")
     assert flood(pair, 3).delivered_packets == 8
-    wire.stop_recording()
+    wire.ask("stop_recording", recording="x")
     flood(pair, 5)
     path = tmp_path / "wire.pcapng"
-    assert wire.save(path) == 3
+    assert saved(wire, path, "x") == 3
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.read_bytes()[:4] == bytes.fromhex("0a0d0d0a")
     with pytest.raises(LabError, match="none"):
-        wire.save(tmp_path / "none" / "wire.pcapng")
+        saved(wire, tmp_path / "none" / "wire.pcapng", "x")
     assert flood(pair, 1).delivered_packets == 14
 
 
 def test_recordings_of_what_is_sent_and_of_what_arrives(lab: LabFactory, tmp_path: Path) -> None:
     pair = lab(spec(OneWay(loss=(1, 2))))
     wire = pair.wires[0]
-    wire.record("all", a_to_b="sent", b_to_a="sent")
-    wire.record("arrived", a_to_b="delivered", b_to_a="nowhere")
+    wire.ask("record", recording="all", a_to_b="sent", b_to_a="sent")
+    wire.ask("record", recording="arrived", a_to_b="delivered", b_to_a="nowhere")
     flood(pair, 5)
     path = tmp_path / "wire.pcapng"
-    assert [wire.save(path, name) for name in ("all", "arrived")] == [5, 3]
-    wire.forget("all")
-    for refused in (lambda: wire.save(path, "all"), lambda: wire.stop_recording("all")):
-        with pytest.raises(LabError, match="none of that name"):
-            refused()
-    assert wire.save(path, "arrived") == 3
+    assert [saved(wire, path, name) for name in ("all", "arrived")] == [5, 3]
+    wire.ask("forget", recording="all")
+    with pytest.raises(LabError, match="none of that name"):
+        saved(wire, path, "all")
+    with pytest.raises(LabError, match="none of that name"):
+        wire.ask("stop_recording", recording="all")
+    assert saved(wire, path, "arrived") == 3
 
 
 def test_what_does_not_fit_into_a_recording_is_counted(lab: LabFactory, tmp_path: Path) -> None:
     pair = lab(spec())
     wire = pair.wires[0]
-    wire.record(ring_bytes=1 << 16, packet_bytes=142)
+    wire.ask("record", recording="x", ring_bytes=1 << 16, packet_bytes=142)
     flood(pair, 1000)
     path = tmp_path / "wire.pcapng"
     fits = (1 << 16) // (142 + 16)
-    assert wire.save(path) == fits
+    assert saved(wire, path, "x") == fits
     # if_drop of the statistics block of "a to b" (pcapng, section 4.6)
     assert (1000 - fits).to_bytes(8, "little") in path.read_bytes()
 

@@ -42,7 +42,7 @@ class Wire:
         """Connect the cable; both ends then pass packets. Raises LabError or NotPossible."""
         spec = self._spec
         self.program.start()
-        self._ask(
+        self.ask(
             "connect",
             deadline_s=START_DEADLINE_S,
             a=f"{self._left.namespace.path}:{self._left.device}",
@@ -65,55 +65,13 @@ class Wire:
             veth.wait_local(end)
 
     def statistics(self) -> Statistics:
-        return Statistics.of(self._ask("statistics", event="statistics"))
+        return Statistics.of(self.ask("statistics", event="statistics"))
 
     @property
     def ends(self) -> tuple[veth.CableEnd, veth.CableEnd]:
         return self._left, self._right
 
-    def record(
-        self,
-        name: str = "",
-        *,
-        a_to_b: Point = "delivered",
-        b_to_a: Point = "delivered",
-        ring_bytes: int = RING_BYTES,
-        packet_bytes: int = 65_535,
-        sample_one_in: int = 1,
-        marks: Mapping[str, int] | None = None,
-        flow: Protocols | None = None,
-    ) -> None:
-        """Start a recording of the newest ``ring_bytes`` of each direction: ``packet_bytes`` of
-        each frame, of a random one in ``sample_one_in`` packets; all of each frame with ``marks``
-        or beside the ``flow`` (see ``Witness.record``)."""
-        self._ask(
-            "record",
-            recording=name,
-            a_to_b=a_to_b,
-            b_to_a=b_to_a,
-            ring_bytes=ring_bytes,
-            packet_bytes=packet_bytes,
-            sample_one_in=sample_one_in,
-            marks=marks,
-            flow=flow and [{"protocol": each, "ports": sorted(ports)} for each, ports in flow],
-        )
-
-    def stop_recording(self, name: str = "") -> None:
-        """Stop a recording; it can still be saved. Raises LabError."""
-        self._ask("stop_recording", recording=name)
-
-    def save(self, path: Path, name: str = "") -> int:
-        """Save the recording as pcapng (mode 0600, nanoseconds, an interface for each direction);
-        return how many packets it holds. Raises LabError."""
-        deadline_s = ANSWER_DEADLINE_S * 4
-        answer = self._ask("save", deadline_s=deadline_s, recording=name, path=str(path.resolve()))
-        return int(answer["packets"])
-
-    def forget(self, name: str = "") -> None:
-        """Free the memory of a recording."""
-        self._ask("forget", recording=name)
-
-    def _ask(
+    def ask(
         self,
         command: str,
         *,
@@ -121,6 +79,7 @@ class Wire:
         deadline_s: float = ANSWER_DEADLINE_S,
         **parameters: object,
     ) -> dict[str, Any]:
+        """The program's answer to a command about this cable. Raises LabError."""
         request = {"command": command, "cable": self._name, **parameters}
         return self.program.ask(request, event=event, deadline_s=deadline_s)
 
@@ -169,21 +128,24 @@ class WireEnd(Witness):
         flow: Protocols | None = None,
     ) -> None:
         here, there = POINTS[view]
-        self._wire.record(
-            name,
+        self._wire.ask(
+            "record",
+            recording=name,
             a_to_b=here if self._is_left else there,
             b_to_a=there if self._is_left else here,
+            ring_bytes=RING_BYTES,
             packet_bytes=packet_bytes + ETHERNET_HEADER,
             sample_one_in=sample_one_in,
             marks=marks,
-            flow=flow,
+            flow=flow and [{"protocol": each, "ports": sorted(ports)} for each, ports in flow],
         )
 
     def save(self, name: str, path: Path) -> None:
         # Stop first: saving takes time, and more packets would be recorded meanwhile.
-        self._wire.stop_recording(name)
-        self._wire.save(path, name)
-        self._wire.forget(name)
+        self._wire.ask("stop_recording", recording=name)
+        deadline_s, place = ANSWER_DEADLINE_S * 4, str(path.resolve())
+        self._wire.ask("save", deadline_s=deadline_s, recording=name, path=place)
+        self._wire.ask("forget", recording=name)
 
     def handed(self) -> Handed:
         statistics = self._wire.statistics()
