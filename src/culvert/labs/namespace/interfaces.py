@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import errno
-import select
 import socket
-import time
-from collections.abc import Callable
 from ipaddress import ip_interface
 from typing import Any
 
 from pyroute2.netlink.exceptions import NetlinkError
 
-from culvert.errors import DeadlineExceeded, LabError
+from culvert.errors import LabError
 from culvert.labs.endpoint import LinkState
 from culvert.labs.namespace.thread import NamespaceThread
 from culvert.labs.node import listed
 from culvert.topology.ip import Address, Interface, IpVersion, Subnet
 from culvert.waiting import wait_until
 
-RTMGRP_LINK = 1
 _RTN_LOCAL = 2
 
 
@@ -65,11 +61,13 @@ def wait_ready(namespace: NamespaceThread, device: str, deadline_s: float = 5.0)
         (link,) = netlink.link("get", ifname=device)
         return bool(link.get_attr("IFLA_OPERSTATE") == "UP")
 
-    what = f"interface {device}"
-    if not _wait_for(namespace, lambda: namespace.netlink(ready, what), deadline_s):
-        raise DeadlineExceeded(
-            what, f"has no carrier after {deadline_s:g} s", "check whether the other end is up"
-        )
+    what = f"the carrier of interface {device}"
+    wait_until(
+        lambda: namespace.netlink(ready, what),
+        what=what,
+        deadline_s=deadline_s,
+        remedy="check whether the other end is up",
+    )
 
 
 def wait_local(namespace: NamespaceThread, address: Interface) -> None:
@@ -228,38 +226,3 @@ def _interface(message: Any) -> Interface:
     # IFA_ADDRESS is the peer's on a point-to-point interface, IFA_LOCAL is ours.
     local = message.get_attr("IFA_LOCAL") or message.get_attr("IFA_ADDRESS")
     return ip_interface(f"{local}/{message['prefixlen']}")
-
-
-def _wait_for(namespace: NamespaceThread, fact: Callable[[], bool], deadline_s: float) -> bool:
-    """Whether a fact became true in time; it is read again at each interface event."""
-    end = time.monotonic() + deadline_s
-    with namespace.call(_subscribe) as events:
-        poller = select.poll()
-        poller.register(events, select.POLLIN)
-        while True:
-            # Read after the subscription: every later change causes an event.
-            if fact():
-                return True
-            left_ms = (end - time.monotonic()) * 1000
-            if left_ms <= 0 or not poller.poll(left_ms):
-                return False
-            _drain(events)
-
-
-def _subscribe() -> socket.socket:
-    events = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
-    events.bind((0, RTMGRP_LINK))
-    events.setblocking(False)
-    return events
-
-
-def _drain(events: socket.socket) -> None:
-    """Discard the events; ENOBUFS (some were lost) also means that the fact is read again."""
-    while True:
-        try:
-            events.recv(65536)
-        except BlockingIOError:
-            return
-        except OSError as error:
-            if error.errno != errno.ENOBUFS:
-                raise
