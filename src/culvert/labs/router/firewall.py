@@ -40,11 +40,10 @@ class Rules:
 
 @dataclass(frozen=True)
 class Counter:
-    """Packets and bytes (of IP packets) that matched a rule of the firewall."""
+    """Packets that matched a rule of the firewall."""
 
     name: str
     packets: int
-    bytes: int
 
 
 def ruleset(wanted: Rules) -> str:
@@ -115,7 +114,7 @@ def counters(router: Node, table: str = TABLE) -> tuple[Counter, ...]:
     try:
         objects = json.loads(text)["nftables"]
         found = [entry["counter"] for entry in objects if "counter" in entry]
-        return tuple(Counter(one["name"], one["packets"], one["bytes"]) for one in found)
+        return tuple(Counter(one["name"], one["packets"]) for one in found)
     except (ValueError, KeyError) as error:
         raise LabError("nft", f"its counters cannot be read: {error}", "update nftables") from error
 

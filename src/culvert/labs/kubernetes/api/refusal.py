@@ -15,7 +15,6 @@ class Http(IntEnum):
     UNAUTHORIZED = 401
     FORBIDDEN = 403
     NOT_FOUND = 404
-    INVALID = 422
     TOO_MANY = 429
     SERVER_ERROR = 500
 

@@ -83,14 +83,6 @@ class KubernetesLab(Lab[PodNode]):
         return ()
 
     @property
-    def a(self) -> PodNode:
-        return self._nodes[self.path.source]
-
-    @property
-    def b(self) -> PodNode:
-        return self._nodes[self.path.target]
-
-    @property
     def shared_processes(self) -> bool:
         """A pod sees its own processes only."""
         return False
