@@ -44,10 +44,10 @@ class Block:
         """Let packets pass again; return the number of dropped ones, 0 if none was blocked."""
         if not self._blocks:
             return 0
-        (dropped,) = firewall.counters(self._router, TABLE)
+        dropped = firewall.counters(self._router, TABLE)[_COUNTER]
         firewall.apply(self._router, f"delete table inet {TABLE}\n")
         self._blocks = False
-        return dropped.packets
+        return dropped
 
 
 class UdpBlock(Block):

@@ -38,14 +38,6 @@ class Rules:
     block_udp: bool = False
 
 
-@dataclass(frozen=True)
-class Counter:
-    """Packets that matched a rule of the firewall."""
-
-    name: str
-    packets: int
-
-
 def ruleset(wanted: Rules) -> str:
     """The firewall in nft's language.
 
@@ -98,9 +90,9 @@ def obstacles(router: Node) -> list[str]:
         DROPPED: "packets that its firewall does not allow",
     }
     return [
-        f"{_named(router)} dropped {counter.packets} {reasons[counter.name]}"
-        for counter in counters(router)
-        if counter.packets and counter.name in reasons
+        f"{_named(router)} dropped {packets} {reasons[name]}"
+        for name, packets in counters(router).items()
+        if packets and name in reasons
     ]
 
 
@@ -108,13 +100,13 @@ def _named(router: Node) -> str:
     return "the router" if router.name == "router" else f"the router {router.name}"
 
 
-def counters(router: Node, table: str = TABLE) -> tuple[Counter, ...]:
-    """The counters of a table's rules."""
+def counters(router: Node, table: str = TABLE) -> dict[str, int]:
+    """Packets that matched the rules of a table, by the names of their counters."""
     text = router.run(["nft", "-j", "list", "counters", "table", "inet", table]).stdout
     try:
         objects = json.loads(text)["nftables"]
         found = [entry["counter"] for entry in objects if "counter" in entry]
-        return tuple(Counter(one["name"], one["packets"]) for one in found)
+        return {one["name"]: one["packets"] for one in found}
     except (ValueError, KeyError) as error:
         raise LabError("nft", f"its counters cannot be read: {error}", "update nftables") from error
 
