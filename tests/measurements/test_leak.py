@@ -48,19 +48,17 @@ KILL_SWITCHES = (
 
 def packet(kind: LeakKind, after_ms: float, length: int = 100) -> LeakedPacket:
     at_ns = EVENT_NS + round(1e6 * after_ms)
-    return LeakedPacket(kind=kind, realtime_ns=at_ns, bytes=length, marked=True)
+    return LeakedPacket(kind=kind, realtime_ns=at_ns, bytes=length)
 
 
 def watched(*packets: LeakedPacket, up_before: bool = True) -> dict[tuple[str, str], float]:
     found = Leaks(
         tunnel_packets=9,
-        tunnel_bytes=900,
         leaked=list(packets),
         more_leaked=0,
-        examples=[],
         kernel_drops=0,
     )
-    tally = {"udp": FlowTally(name="udp", attempts=50, answered=50, unanswered=0)}
+    tally = {"udp": FlowTally(name="udp", attempts=50, answered=50)}
     seen = Watched(found, tally, tally, EVENT_NS, EVENT_NS + 10**9, up_before)
     return {(each.name, each.labels.get("kind", "")): each.value for each in seen.metrics()}
 
@@ -93,7 +91,7 @@ def test_nothing_has_no_times_and_is_counted_by_each_kind() -> None:
 
 
 def test_a_proxy_answers_no_pings() -> None:
-    unanswered = FlowTally(name="", attempts=9, answered=0, unanswered=9)
+    unanswered = FlowTally(name="", attempts=9, answered=0)
     tallies = dict.fromkeys(("tcp", "icmp", "icmp6"), unanswered)
     assert silent(tallies, Carried.PACKETS) == ["tcp", "icmp"]
     assert silent(tallies, Carried.PAYLOAD) == ["tcp"]

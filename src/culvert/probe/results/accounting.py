@@ -159,7 +159,6 @@ class KernelThreadUse(Result):
     """A kernel thread's share."""
 
     comm: str
-    pid: int
     run_ns: int | None = None
 
 

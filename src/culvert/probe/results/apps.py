@@ -48,7 +48,6 @@ class HttpLoaded(Result):
 class HttpServed(Result):
     """Result of ``http_server``."""
 
-    connections: int
     tcp_info: TcpInfo | None = None
     udp: Datagrams = Datagrams()
 
@@ -60,7 +59,6 @@ class QuicSent(Result):
     connections: int
     failed_handshakes: int
     handshake: Times | None = None
-    bytes: int
     packets: int
     lost_packets: int
     rtt_us: int
@@ -75,5 +73,4 @@ class QuicSent(Result):
 class QuicSunk(StreamSunk):
     """Result of ``quic_sink``."""
 
-    connections: int
     udp: Datagrams = Datagrams()

@@ -41,7 +41,6 @@ class MemberSunk(Sunk):
 class CrowdSunk(Result):
     """Result of ``crowd_sink``."""
 
-    strangers: int = 0
     one_way: OneWayDelay | None = None
     intervals: list[BytesInterval] = []
     members: list[MemberSunk]

@@ -16,8 +16,6 @@ class RttResult(Times):
     """Requests that the kernel refused, by the name of its error."""
     received: int
     lost: int
-    duplicates: int = 0
-    late: int = 0
     corrupt: int = 0
     p50_actual_ns: int | None = None
     """Time since the actual sending of the probe, not since it was due: the time that ping
@@ -31,8 +29,6 @@ class Floor(Times):
     """Result of ``noise_floor``; times count from when a request was sent."""
 
     sent: int
-    received: int
-    schedule_error_p99_ns: int
 
 
 class EchoOnce(Result):
@@ -50,7 +46,6 @@ class EchoResult(Result):
     """Result of ``echo``: requests that it answered."""
 
     packets: int
-    bytes: int = 0
 
 
 class FirstAnswer(Result):

@@ -24,18 +24,15 @@ class LeakedPacket(Result):
     kind: LeakKind
     realtime_ns: int
     bytes: int
-    marked: bool
 
 
 class Leaks(Result):
     """Result of ``leaks``."""
 
     tunnel_packets: int
-    tunnel_bytes: int
     leaked: list[LeakedPacket]
     more_leaked: int
     """Packets that are not in the list, which is full."""
-    examples: list[str]
     kernel_drops: int
 
 
@@ -45,7 +42,6 @@ class FlowTally(Result):
     name: str
     attempts: int
     answered: int
-    unanswered: int
     refused: dict[str, int] = {}
     """By the name of the error."""
     longest_pause_ns: int = 0
