@@ -178,7 +178,7 @@ def test_each_counter_that_a_rule_uses_is_declared(
     kind: Nat, behind: str, allowed: tuple[Allowed, ...] | None, block_udp: bool
 ) -> None:
     translated = (kind, side(behind))
-    words = firewall.ruleset(firewall.Rules(allowed, translated, block_udp)).split()
+    words = firewall.ruleset(allowed, translated, block_udp=block_udp).split()
     used = {words[i + 2] for i in range(len(words) - 2) if words[i : i + 2] == ["counter", "name"]}
     declared = {words[i + 1] for i, word in enumerate(words) if word == "counter"} - {"name"}
     assert used == declared

@@ -85,9 +85,7 @@ def test_without_nft_it_is_not_possible(
 
 
 def test_ruleset_refuses_by_default() -> None:
-    text = firewall.ruleset(
-        firewall.Rules((Allowed("udp", frozenset({51820, 500})), Allowed("esp")))
-    )
+    text = firewall.ruleset((Allowed("udp", frozenset({51820, 500})), Allowed("esp")))
     assert "policy drop" in text
     assert 'iifname "u0" oifname "u1" udp dport { 500, 51820 } counter name allowed_0' in text
     assert 'iifname "u1" oifname "u0" meta l4proto esp counter name allowed_1' in text

@@ -203,7 +203,7 @@ class NetnsLab(Lab):
         if self.spec.topology.full_tunnel:
             public_side.set_up(self._plan, self._nodes)
         for router in self._filters():
-            firewall.apply(router, firewall.ruleset(self._rules(router.name)))
+            firewall.apply(router, self._rules(router.name))
             # After loading the firewall: these settings may come with a kernel module.
             router.inside(lambda: sysctls.apply(sysctls.CONNTRACK))
 
@@ -227,10 +227,10 @@ class NetnsLab(Lab):
     def _filters(self) -> list[NetnsNode]:
         return [self._nodes[node.name] for node in self.spec.topology.nodes if node.filters]
 
-    def _rules(self, name: str) -> firewall.Rules:
+    def _rules(self, name: str) -> str:
         router = self.spec.topology.node(name)
         translated = (router.nat, self._plan.side(name)) if router.nat else None
-        return firewall.Rules(self.spec.firewall, translated, router.blocks_udp)
+        return firewall.ruleset(self.spec.firewall, translated, block_udp=router.blocks_udp)
 
     def _connect(self, cable: Cable, spec: LinkSpec) -> None:
         left, right = self._end(cable.left), self._end(cable.right)

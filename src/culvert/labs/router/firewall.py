@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from culvert.errors import LabError, NotPossible
 from culvert.labs.node import Node
@@ -25,36 +24,30 @@ _MODULES = (
 )
 
 
-@dataclass(frozen=True)
-class Rules:
-    """The router's rules for packets between the ends of the underlay.
+def ruleset(
+    allowed: Sequence[Allowed] | None = None,
+    translated: tuple[nat.Nat, nat.NatSide] | None = None,
+    *,
+    block_udp: bool = False,
+) -> str:
+    """The firewall in nft's language, for packets between the ends of the underlay.
 
     ``allowed`` None lets everything pass. ``translated`` is for whom it is a NAT, and of which
-    kind; ``block_udp`` drops UDP both ways whatever is allowed.
-    """
-
-    allowed: Sequence[Allowed] | None = None
-    translated: tuple[nat.Nat, nat.NatSide] | None = None
-    block_udp: bool = False
-
-
-def ruleset(wanted: Rules) -> str:
-    """The firewall in nft's language.
-
-    Counters are named ``established``, ``allowed_N`` (in the order given) and ``dropped``; with the
-    corresponding rules also ``blocked_udp`` and ``unasked`` (by a NAT).
+    kind; ``block_udp`` drops UDP both ways whatever is allowed. Counters are named
+    ``established``, ``allowed_N`` (in the order given) and ``dropped``; with the corresponding
+    rules also ``blocked_udp`` and ``unasked`` (by a NAT).
     """
     rules, names, chains = [], ["established", DROPPED], ""
-    if wanted.block_udp:
+    if block_udp:
         names.append(BLOCKED_UDP)
         rules.append(f"meta l4proto udp counter name {BLOCKED_UDP} drop")
     rules.append("ct state established,related counter name established accept")
-    if wanted.translated is not None:
-        kind, side = wanted.translated
+    if translated is not None:
+        kind, side = translated
         names.append(nat.UNASKED)
         rules.append(nat.guard(side))
         chains = nat.chains(kind, side)
-    matches = [""] if wanted.allowed is None else [_match(rule) for rule in wanted.allowed]
+    matches = [""] if allowed is None else [_match(rule) for rule in allowed]
     for number, match in enumerate(matches):
         names.append(f"allowed_{number}")
         for near, far in (("u0", "u1"), ("u1", "u0")):
