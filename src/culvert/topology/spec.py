@@ -151,10 +151,7 @@ class LabSpec:
     @property
     def present(self) -> LabSpec:
         """The same without the nodes that are absent."""
-        topology = self.topology.without(self.absent)
-        names = {network.name for network in topology.networks}
-        links = {name: link for name, link in self.links.items() if name in names}
-        return replace(self, topology=topology, links=links, absent=frozenset())
+        return replace(self.on(self.topology.without(self.absent)), absent=frozenset())
 
     def on(self, topology: Topology) -> LabSpec:
         """The same on another topology, without links and CPUs of nodes that it does not have."""

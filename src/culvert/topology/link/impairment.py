@@ -89,7 +89,6 @@ class OneWay:
 
         Raises ImpairmentError for a queue without a rate, LabError for a file that has changed.
         """
-        rate_bps = self.rate_on(link_rate_bps)
         self.check_queue(link_rate_bps)
         request: dict[str, Any] = {
             "delay_ns": self.delay_ns,
@@ -99,25 +98,20 @@ class OneWay:
             "drop_udp": self.drop_udp,
             "drop_fragments": self.drop_fragments,
             "per_super_packet": self.per_super_packet,
+            "rate_bps": self.rate_on(link_rate_bps),
+            "trace": self.trace and str(self.trace.unchanged()),
+            "codel": self.codel and vars(self.codel),
+            "blackout": self.blackout and vars(self.blackout),
+            "drop_size_and_above": self.drop_size_and_above,
         }
-        if rate_bps is not None:
-            request["rate_bps"] = rate_bps
-        if self.trace is not None:
-            request["trace"] = str(self.trace.unchanged())
         if self.queue_bytes is not None:
             request["queue"] = {"bytes": self.queue_bytes}
         if self.queue_packets is not None:
             request["queue"] = {"packets": self.queue_packets}
-        if self.codel is not None:
-            request["codel"] = vars(self.codel)
         if self.jitter is not None:
             request["jitter"] = self.jitter.as_request()
             request["jitter_hold_ns"] = self.jitter.hold_ns
             request["jitter_reorders"] = self.jitter.reorders
-        if self.blackout is not None:
-            request["blackout"] = vars(self.blackout)
-        if self.drop_size_and_above is not None:
-            request["drop_size_and_above"] = self.drop_size_and_above
         match self.loss:
             case Bursts():
                 request["loss"] = {"gilbert_elliott": vars(self.loss)}
@@ -125,7 +119,7 @@ class OneWay:
                 request["loss"] = {"packets": list(self.loss)}
             case share:
                 request["loss"] = {"probability": share}
-        return request
+        return {key: value for key, value in request.items() if value is not None}
 
     def check_queue(self, link_rate_bps: int | None) -> None:
         """Raise ImpairmentError for a queue without a rate, on a link of this rate."""
