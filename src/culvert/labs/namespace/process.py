@@ -7,7 +7,6 @@ import select
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -125,13 +124,7 @@ class LocalProcess(Process):
             return True
         poller = select.poll()
         poller.register(self._pidfd, select.POLLIN)
-        end = time.monotonic() + timeout_s
-        while True:
-            left_ms = max(0.0, end - time.monotonic()) * 1000
-            if poller.poll(left_ms):
-                return True
-            if time.monotonic() >= end:
-                return False
+        return bool(poller.poll(timeout_s * 1000))
 
     def _signal(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):
