@@ -64,8 +64,6 @@ class HostEntry:
     """The directory on the host into which the Ansible roles put programs."""
     inventory: Path = Path("hosts.yml")
     """The file that names it."""
-    variables: Mapping[str, object] = field(default_factory=dict, repr=False)
-    """All of Ansible's variables, for the installation."""
 
 
 @dataclass(frozen=True)
@@ -274,7 +272,6 @@ def _entry(
         shared_links=read.shared_links,
         tools=read.tools,
         inventory=path,
-        variables=dict(variables),
     )
 
 
