@@ -14,7 +14,6 @@ from culvert.errors import LabError, NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.cpu import aes, affinity
 from culvert.labs.cpu.interrupts import deferred
-from culvert.labs.descriptors import permit
 from culvert.labs.endpoint import Endpoint
 from culvert.labs.host import Host
 from culvert.labs.link import netem, veth
@@ -28,6 +27,7 @@ from culvert.labs.netns import public_side
 from culvert.labs.netns.limits import check
 from culvert.labs.netns.node import NetnsNode
 from culvert.labs.process import Process
+from culvert.labs.room import permit
 from culvert.labs.router import firewall
 from culvert.labs.this_machine import ThisMachine
 from culvert.labs.together import AT_ONCE
