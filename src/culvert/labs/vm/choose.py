@@ -38,8 +38,7 @@ def choose(
     ]
     reasons: dict[str, str] = {}
     for hypervisor in candidates:
-        missing = hypervisor.missing()
-        reason = None if missing is None else str(missing)
+        reason = hypervisor.missing()
         if reason is None and name is None:
             reason = hypervisor.refusal()
             if reason is not None:

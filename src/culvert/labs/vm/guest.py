@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from culvert.errors import CulvertError, DeadlineExceeded, NotPossible
+from culvert.errors import CulvertError, DeadlineExceeded
 from culvert.files.folder import any_folder
 from culvert.labs.vm.hypervisor import Hypervisor
 from culvert.labs.vm.job import Folder, Job, folder
@@ -34,11 +34,8 @@ def run(hypervisor: Hypervisor, job: Job, *, boot_deadline_s: float | None = Non
 
     ``boot_deadline_s`` replaces the hypervisor's own.
 
-    Raises NotPossible if the hypervisor cannot be used, CulvertError if the guest dies.
+    Raises CulvertError if the guest dies.
     """
-    reason = hypervisor.missing()
-    if reason is not None:
-        raise NotPossible(f"a guest ({hypervisor.name})", reason.why, reason.remedy)
     with folder() as shared, ExitStack() as stack:
         shared.write(job)
         for share in job.shares:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,17 +12,6 @@ from culvert.labs.vm.job import Folder
 
 NOT_COMPARABLE = "functional: speeds not comparable between kernel and user space"
 """The label of results from a hypervisor with system calls or all code slowed down many times."""
-
-
-@dataclass(frozen=True)
-class NotHere:
-    """Why a hypervisor cannot be used on this machine, and the remedy."""
-
-    why: str
-    remedy: str
-
-    def __str__(self) -> str:
-        return f"{self.why}: {self.remedy}"
 
 
 class Hypervisor(ABC):
@@ -35,8 +23,8 @@ class Hypervisor(ABC):
     boot_deadline_s: ClassVar[float]
 
     @abstractmethod
-    def missing(self) -> NotHere | None:
-        """Why it cannot be used here; None if it can."""
+    def missing(self) -> str | None:
+        """Why it cannot be used here, and the remedy; None if it can."""
 
     def refusal(self) -> str | None:
         """Why no guest boots on it here though its requirements are met, found by booting one; None

@@ -12,7 +12,7 @@ from typing import ClassVar
 from culvert import tools
 from culvert.labs.vm import boots
 from culvert.labs.vm.cloud import CloudKernel, fetched
-from culvert.labs.vm.hypervisor import Hypervisor, NotHere
+from culvert.labs.vm.hypervisor import Hypervisor
 from culvert.labs.vm.job import Folder
 
 DEVICE = Path("/dev/kvm")
@@ -31,16 +31,14 @@ class _Qemu(Hypervisor):
     def __init__(self, kernel: CloudKernel | None = None) -> None:
         self._kernel = kernel or fetched()
 
-    def missing(self) -> NotHere | None:
+    def missing(self) -> str | None:
         """Checks QEMU, its file server, a kernel, and for KVM the device."""
         if tools.find(PROGRAM) is None:
-            return NotHere(f"{PROGRAM} is not installed", NEEDS)
+            return f"{PROGRAM} is not installed: {NEEDS}"
         if _file_server() is None:
-            return NotHere("virtiofsd is not installed", NEEDS)
+            return f"virtiofsd is not installed: {NEEDS}"
         if self._kernel is None:
-            return NotHere(
-                "no kernel has been fetched", f"culvert vm build --hypervisor {self.name}"
-            )
+            return f"no kernel has been fetched: culvert vm build --hypervisor {self.name}"
         return None
 
     @property
@@ -106,10 +104,10 @@ class Kvm(_Qemu):
     accelerator = "kvm"
     processor = "host"
 
-    def missing(self) -> NotHere | None:
+    def missing(self) -> str | None:
         """Also checks that this user may open the device."""
         if not os.access(DEVICE, os.R_OK | os.W_OK):
-            return NotHere(f"{DEVICE} is not usable by this user", "add the user to the group kvm")
+            return f"{DEVICE} is not usable by this user: add the user to the group kvm"
         return super().missing()
 
     def refusal(self) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from culvert.labs.vm.build import GuestKernel, built
-from culvert.labs.vm.hypervisor import Hypervisor, NotHere
+from culvert.labs.vm.hypervisor import Hypervisor
 from culvert.labs.vm.job import Folder
 
 MEMORY = "1536M"
@@ -25,10 +25,10 @@ class Uml(Hypervisor):
         self._given = program
         self._built: GuestKernel | None = None if program else built()
 
-    def missing(self) -> NotHere | None:
+    def missing(self) -> str | None:
         """Checks that a kernel has been built."""
         if self._given is None and self._built is None:
-            return NotHere("no User Mode Linux kernel has been built", "culvert vm build")
+            return "no User Mode Linux kernel has been built: culvert vm build"
         return None
 
     @property
