@@ -36,8 +36,7 @@ class Observers:
 
     def on(self, lab: KubernetesLab) -> list[Observer]:
         """The observers of the nodes of a lab's pods, the source's first, each once."""
-        chosen = lab.chosen
-        hosts = {host.name: host for host in (chosen.source, chosen.target)}
+        hosts = {node.host.name: node.host for node in (lab.a, lab.b)}
         self._forget_dead()
         missing = [host for host in hosts.values() if host.name not in self._made]
         plans = [self._plan(host) for host in missing]

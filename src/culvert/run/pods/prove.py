@@ -83,7 +83,7 @@ def _attempt(session: PodSession, watch: Watch, phase: str) -> Verdict:
     seen: list[Seen] = []
     with watching(watch.observers, session.canary, seen, watch.among, record=RECORDED):
         answered = echo_marked(session)
-    source, target = lab.chosen.source.name, lab.chosen.target.name
+    source, target = lab.a.host.name, lab.b.host.name
     return judge.verdict(
         ", ".join(filter(None, (judge.TRAFFIC[lab.placement], phase))),
         Marked(answered.sent, answered.received, CANARY_PAYLOAD_BYTES + UDP_HEADERS),

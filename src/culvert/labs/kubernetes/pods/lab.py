@@ -71,7 +71,6 @@ class KubernetesLab(Lab[PodNode]):
         self._wishes = wishes
         self._plans: dict[str, PodPlan] = {}
         self._nodes: dict[str, PodNode] = {}
-        self._chosen: Chosen | None = None
 
     @property
     def nodes(self) -> Mapping[str, PodNode]:
@@ -89,12 +88,6 @@ class KubernetesLab(Lab[PodNode]):
 
     def attachments(self, node: str) -> tuple[Attachment, ...]:
         return (self._nodes[node].underlay,)
-
-    @property
-    def chosen(self) -> Chosen:
-        if self._chosen is None:
-            raise LabError("the lab kubernetes", "is not open", "open it first")
-        return self._chosen
 
     def broken(self) -> CulvertError | None:
         """What has died below it; a pod that has ended or is gone, or a node that is not ready any
@@ -149,8 +142,8 @@ class KubernetesLab(Lab[PodNode]):
         found = choice.nodes_of(self.workspace.api)
         wishes = {self.path.source: self._wishes.source, self.path.target: self._wishes.target}
         theirs = {name: wish for name, wish in wishes.items() if wish.by is By.POD}
-        self._chosen = self._choose(found, theirs)
-        hosts = {self.path.source: self._chosen.source, self.path.target: self._chosen.target}
+        chosen = self._choose(found, theirs)
+        hosts = {self.path.source: chosen.source, self.path.target: chosen.target}
         begun: dict[str, float] = {}
         for name, host in hosts.items():
             if name in theirs:
