@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from textwrap import wrap
 
 from culvert.errors import LabError, NotPossible
 from culvert.labs.guest import guest
@@ -72,13 +73,8 @@ def read(node: Node, device: str) -> Mapping[str, str]:
 
 def mask(cpus: Collection[int]) -> str:
     """A bit for each CPU in the kernel's notation: hexadecimal, in words of 32 bits."""
-    bits = sum(1 << cpu for cpu in set(cpus))
-    words = []
-    while True:
-        words.append(f"{bits & 0xFFFFFFFF:08x}")
-        bits >>= 32
-        if not bits:
-            return ",".join(reversed(words))
+    digits = f"{sum(1 << cpu for cpu in set(cpus)):x}"
+    return ",".join(wrap(digits.zfill(-(-len(digits) // 8) * 8), 8))
 
 
 def _write(node: Node, device: str, file: str, value: str) -> None:

@@ -65,7 +65,8 @@ class ClusterNode:
 
     def wait_ready(self) -> None:
         """Wait until its namespaces are made. Raises LabError with what went wrong."""
-        init = self._require_init()
+        init = self._init
+        assert init is not None  # it is started
 
         def ready() -> int | None:
             if not init.alive():
@@ -147,11 +148,6 @@ class ClusterNode:
     def _enter(self) -> list[str]:
         target = ["--target", str(self.pid)]
         return ["nsenter", *target, "--mount", "--uts", "--ipc", "--pid", "--wd=/", "--"]
-
-    def _require_init(self) -> Process:
-        if self._init is None:
-            raise LabError(f"node {self.name}", "is not started", "open the cluster first")
-        return self._init
 
 
 def _family(pid: int) -> list[int]:
