@@ -55,11 +55,6 @@ class Hypervisor(ABC):
         return {}
 
     @property
-    def label(self) -> str:
-        """The label shown with every result; empty if speeds are comparable."""
-        return "" if self.comparable else NOT_COMPARABLE
-
-    @property
     def guest(self) -> Guest:
         """The properties of its guest, for the commands in it."""
-        return Guest(self.name, self.kernel, self.label)
+        return Guest(self.name, self.kernel, "" if self.comparable else NOT_COMPARABLE)
