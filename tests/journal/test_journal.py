@@ -317,16 +317,6 @@ def test_a_run_that_began_and_ended_between_two_reads_is_noticed(tmp_path: Path)
             reader.trials()
 
 
-def test_an_install_can_be_added_later(tmp_path: Path) -> None:
-    Journal.create(tmp_path, HEAD).close()
-    with Journal.append(tmp_path) as journal:
-        journal.record_install(InstallRecord("x", "r", 1.0, changed=False, ok=True))
-        journal.record(trial(0))
-        assert len(journal.run()["sessions"]) == 1
-    with Journal.open(tmp_path) as journal:
-        assert len(journal.run()["installs"]) == 1
-
-
 def test_a_read_only_directory_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Journal.create(tmp_path, HEAD) as journal:
         journal.record(trial(0))

@@ -38,7 +38,6 @@ def test_two_runs_on_one_journal_are_refused(tmp_path: Path) -> None:
     with Journal.create(tmp_path, HEAD):
         for attempt in (
             partial(Journal.resume, tmp_path, HEAD),
-            partial(Journal.append, tmp_path),
             partial(Journal.create, tmp_path, HEAD),
         ):
             with pytest.raises(JournalError, match=f"process {os.getpid()}"):

@@ -101,7 +101,8 @@ def test_too_few_blocks_to_give_up_are_all_measured() -> None:
     schedule = lab.run(replace(PLAN, max_blocks=9))
     assert schedule.decision.reason is StopReason.BLOCKS
     assert len(lab.trials) == 9 * 4
-    assert set(schedule.decision.open) == {cell.key for cell in PLAN.cells}
+    assert set(schedule.decision.cells) == {cell.key for cell in PLAN.cells}
+    assert not any(cell.state.settled for cell in schedule.decision.cells.values())
 
 
 def test_unsupported_cells_are_not_waited_for() -> None:

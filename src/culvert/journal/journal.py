@@ -132,20 +132,6 @@ class Journal:
         return cls(path, sql, source=source)
 
     @classmethod
-    def append(cls, directory: Path) -> Journal:
-        """Open a journal to add to it without a new session.
-
-        Raises JournalError as ``open``, and if another run has locked it.
-        """
-        refuse_missing(directory)
-        with Hold.preparing(directory, FILE) as hold:
-            with cls.open(directory) as journal:
-                latest = journal._latest_session()
-            journal = cls(directory / FILE, hold.connect(), hold=hold)
-            journal._session = latest
-            return journal
-
-    @classmethod
     def _begin(cls, path: Path, hold: Hold, head: RunHead) -> Journal:
         journal = cls(path, hold.connect(), hold=hold)
         try:
@@ -324,15 +310,10 @@ class Journal:
         row = trial_row(trial, self._writing())
         return insert_trial(self._sql, row, child_rows(trial))
 
-    def _latest_session(self) -> int | None:
-        with self._reading():
-            found = self._sql.execute("SELECT max(id) FROM session").fetchone()
-        return None if found[0] is None else int(found[0])
-
     def _writing(self) -> int:
         if self._session is None:
             raise UsageError(
-                str(self.path), "it is open for reading", "open it with Journal.append"
+                str(self.path), "it is open for reading", "open it with Journal.resume"
             )
         return self._session
 

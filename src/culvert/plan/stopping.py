@@ -53,10 +53,6 @@ class Decision:
         return self.reason is not StopReason.GO_ON
 
     @property
-    def open(self) -> tuple[str, ...]:
-        return tuple(key for key, cell in self.cells.items() if not cell.state.settled)
-
-    @property
     def imprecise(self) -> dict[str, Precision]:
         """Cells that are less precise than requested, for any reason."""
         return {

@@ -8,7 +8,7 @@ all with 10, and a third in one cell.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from culvert.journal.readers.foreign_run import ForeignRun
 
@@ -39,16 +39,14 @@ CONFIGURATIONS = (
 _NODES = {"server-node": "l26-node03", "client-node": "l26-node02"}
 
 
-def recognised(runs: Iterable[ForeignRun]) -> bool:
+def recognised(runs: Sequence[ForeignRun]) -> bool:
     """Whether these are rows of all-merged.csv: its configurations and nodes, and no times."""
-    found = False
-    for run in runs:
-        if run.name not in CONFIGURATIONS or run.started_at is not None:
-            return False
-        if any(run.reported.get(key) != node for key, node in _NODES.items()):
-            return False
-        found = True
-    return found
+    return bool(runs) and all(
+        run.name in CONFIGURATIONS
+        and run.started_at is None
+        and _NODES.items() <= run.reported.items()
+        for run in runs
+    )
 
 
 def number_in_time(run: ForeignRun, nth: int, of: int) -> int:

@@ -6,7 +6,7 @@ The study's measurements are pod to pod. Runs to a service are separate ones (``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from culvert.journal.papers.kjorveziroski2024.order import recognised
@@ -35,15 +35,12 @@ _CORES = 4
 """CPUs of each node (an Intel Xeon x5647, according to the paper's table of hardware)."""
 
 
-def api_recognised(runs: Iterable[ForeignRun]) -> bool:
+def api_recognised(runs: Sequence[ForeignRun]) -> bool:
     """Whether these are the responses of the Kubernetes API, in the authors' directories."""
-    found = False
-    for run in runs:
-        file = run.file.rpartition("/")[2]
-        if plain(run.name) not in _API_IDS or not file.startswith(_API_FILE):
-            return False
-        found = True
-    return found
+    return bool(runs) and all(
+        plain(run.name) in _API_IDS and run.file.rpartition("/")[2].startswith(_API_FILE)
+        for run in runs
+    )
 
 
 def ids_of(runs: Sequence[ForeignRun]) -> Mapping[str, str]:
