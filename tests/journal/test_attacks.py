@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import subprocess
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -128,37 +126,6 @@ def test_what_creation_writes_first_is_not_a_link(tmp_path: Path) -> None:
     (run / f"{FILE}.new-journal").symlink_to(victim)
     Journal.create(run, HEAD).close()
     assert victim.read_text() == "precious"
-
-
-@pytest.fixture
-def seen_by_all() -> Iterator[Path]:
-    """pytest's own directories are for their user alone."""
-    with tempfile.TemporaryDirectory() as directory:
-        Path(directory).chmod(0o755)
-        yield Path(directory)
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_a_lock_that_a_stranger_holds_does_not_stop_the_owner(seen_by_all: Path) -> None:
-    run = attacks.made(seen_by_all / "run")
-    lock = run / "journal.lock"
-    assert lock.stat().st_mode & 0o077 == 0
-    lock.chmod(0o644)  # as an older Culvert left it
-    with subprocess.Popen(
-        ["flock", "--exclusive", lock, "sh", "-c", "echo held; cat"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        user=65_533,
-        cwd="/",
-    ) as stranger:
-        assert stranger.stdout is not None
-        assert stranger.stdout.readline() == b"held\n"
-        with (
-            Journal.resume(run, HEAD),
-            pytest.raises(JournalError, match=f"process {os.getpid()}"),
-        ):
-            Journal.resume(run, HEAD)
-        stranger.kill()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can call sudo's names")

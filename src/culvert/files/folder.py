@@ -16,7 +16,7 @@ from culvert.files.trust import give_to_caller, others_can_write, trusted
 from culvert.files.walk import StrangersLinkError, directory
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_APPEND = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 COPY = "copy it to your own directory (cp -r), and work there"
 
 
@@ -125,7 +125,7 @@ class OpenFolder:
 
     @contextmanager
     def appending(self, name: str, *, mode: int = 0o644) -> Iterator[IO[bytes]]:
-        """A file to add to, created with this mode if it is missing.
+        """A file to add to and to read, created with this mode if it is missing.
 
         Raises UsageError if the name is a link or no file of a trusted user, OSError if it cannot
         be written.
