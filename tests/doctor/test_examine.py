@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from culvert.doctor.examine import examine, ready
-from culvert.doctor.leftovers import left_behind
+from culvert.doctor.examine import examine, left_behind, ready
 from culvert.doctor.show import as_json
 from culvert.labs.namespace.cleanup import Leftover, LeftoverKind
 from culvert.machine import features
@@ -22,7 +21,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def left(monkeypatch: pytest.MonkeyPatch) -> list[Leftover]:
     """What the clean-up finds."""
     found: list[Leftover] = []
-    monkeypatch.setattr("culvert.doctor.leftovers.find_leftovers", lambda: found)
+    monkeypatch.setattr("culvert.doctor.examine.find_leftovers", lambda: found)
     return found
 
 
