@@ -169,15 +169,17 @@ def test_a_reader_that_has_enough_is_no_error(
     rows: pl.DataFrame, tmp_path: Path, format: Format
 ) -> None:
     code = (
-        "import sys; from pathlib import Path; import polars as pl\n"
-        "from culvert.journal.export import Format, export\n"
+        "import sys; import polars as pl\n"
+        "from culvert.commands import main\n"
         "from culvert.journal.journal import Journal\n"
-        "with Journal.open(Path(sys.argv[1])) as journal:\n"
-        "    export(pl.concat([journal.rows()] * 2000), Format(sys.argv[2]), None)\n"
+        "rows = Journal.rows\n"
+        "Journal.rows = lambda journal: pl.concat([rows(journal)] * 2000)\n"
+        "sys.argv[1:1] = ['export', '--format']\n"
+        "main()\n"
     )
     reading, writing = os.pipe()
     with subprocess.Popen(
-        [sys.executable, "-c", code, tmp_path / "journal", str(format)],
+        [sys.executable, "-c", code, str(format), tmp_path / "journal"],
         stdout=writing,
         stderr=subprocess.PIPE,
     ) as child:

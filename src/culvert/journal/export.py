@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from collections.abc import Callable
@@ -57,37 +56,19 @@ def export_document(document: Any, target: Path | None) -> None:
 
 
 def _written(write: Callable[[IO[bytes]], object], target: Path | None) -> None:
-    if target is None:
-        _to_stdout(write)
-    else:
-        _to_file(write, target)
-
-
-def _to_stdout(write: Callable[[IO[bytes]], object]) -> None:
-    try:
+    if target is None:  # the command reports a full disk and a closed pipe
         write(sys.stdout.buffer)
         sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        # The reader (head, less) closed the pipe. Python would report that again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:
-        raise _unwritten("standard output", error) from error
-
-
-def _to_file(write: Callable[[IO[bytes]], object], target: Path) -> None:
+        return
     try:
         with replacing(target) as file:
             write(file)
     except OSError as error:
-        raise _unwritten(str(target), error) from error
-
-
-def _unwritten(what: str, error: OSError) -> UsageError:
-    return UsageError(
-        what,
-        f"it cannot be written: {error.strerror or error}",
-        "choose another path, or free disk space",
-    )
+        raise UsageError(
+            str(target),
+            f"it cannot be written: {error.strerror or error}",
+            "choose another path, or free disk space",
+        ) from error
 
 
 def _json(rows: pl.DataFrame, out: IO[bytes]) -> None:
