@@ -6,9 +6,9 @@ defined by its own model, see ``parameters``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -24,9 +24,6 @@ from culvert.study.conditions.topology import refuse_topology, topology_of
 from culvert.study.table import Name, Table, problem
 from culvert.topology.graph import Path
 from culvert.units import DurationS, RateBps
-
-if TYPE_CHECKING:
-    from culvert.study.parameters import Requested
 
 
 class ScaledLink(Table):
@@ -85,11 +82,6 @@ class ExcludeTable(Table):
             and (given[key] == wanted or (isinstance(wanted, list) and given[key] in wanted))
             for key, wanted in self.parameters.items()
         )
-
-
-def excluded(tables: Iterable[ExcludeTable], vpn: str, condition: str, one: Requested) -> bool:
-    """Whether one of the tables leaves a cell out."""
-    return any(table.matches(vpn, condition, one.kind, one.parameters) for table in tables)
 
 
 def _any(patterns: tuple[str, ...], word: str) -> bool:

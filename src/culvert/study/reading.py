@@ -149,7 +149,7 @@ class Reading:
         found, problems = self._requested(file)
         self.problems += problems
         vpns = tuple(self._spellings[word] for word in file.vpns if word in self._spellings)
-        return Edition(file, vpns, found, {}, ())
+        return Edition(file, vpns, found)
 
     def _judged(self, whole: Edition) -> Edition:
         """The edition with its claims and published values."""
@@ -176,7 +176,7 @@ class Reading:
                 self.problems.append(outcome)
             else:
                 published.append(outcome)
-        return Edition(whole.file, whole.vpns, whole.requested, tests, tuple(published))
+        return replace(whole, tests=tests, published=tuple(published))
 
     def _read_scale(self, whole: Edition, name: str) -> None:
         file, problems = scaled(whole.file, name, self._spellings)
@@ -189,7 +189,7 @@ class Reading:
         if problems:
             self.problems += problems
             return
-        smaller = Edition(file, tuple(self._spellings[word] for word in file.vpns), found, {}, ())
+        smaller = Edition(file, tuple(self._spellings[word] for word in file.vpns), found)
         tests = {
             key: test.moved(partial(self._moved, test.measurement, whole, smaller))
             for key, test in whole.tests.items()
@@ -198,7 +198,7 @@ class Reading:
             replace(value, where=self._moved(value.measurement, whole, smaller, value.where))
             for value in whole.published
         )
-        self.editions[name] = Edition(file, smaller.vpns, found, tests, published)
+        self.editions[name] = replace(smaller, tests=tests, published=published)
 
     @staticmethod
     def _moved(kind: str, whole: Edition, smaller: Edition, where: Where) -> Where:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,13 @@ from culvert.files.plain import read_plain
 from culvert.results import canonical_json
 from culvert.study.builds import BuildTable, split_build
 from culvert.study.catalogue import Catalogue
-from culvert.study.claims.claim import PublishedValue
 from culvert.study.claims.lacking import NOTHING, Lacking, without_lacking_topology
-from culvert.study.claims.test import ClaimTest
 from culvert.study.conditions.condition import ConditionTable
 from culvert.study.conditions.impairments import DIRECTORY
 from culvert.study.conditions.processors import node_cpus, queues
 from culvert.study.conditions.topology import inner_of, topology_of, underlay_of
-from culvert.study.model import StudyFile, excluded
-from culvert.study.parameters import Requested
+from culvert.study.edition import Edition
+from culvert.study.model import StudyFile
 from culvert.study.problems import problems_of, study_error
 from culvert.study.reading import Reading
 from culvert.study.shipped import find_study
@@ -40,24 +38,18 @@ _LATER_CONDITION_KEYS = ("links", "nat_pairs", "pods", "underlay", "inner")
 """Keys added in later versions: where absent, the study's digest is the same as before."""
 
 
-@dataclass(frozen=True)
-class Study:
+@dataclass(frozen=True, kw_only=True)
+class Study(Edition):
     """A valid study.
 
-    ``vpns`` are ids, the baseline among them; ``requested`` holds for each condition's name the
-    measurements made in it; ``tests`` are the parsed tests of claims by claim id; ``lacking``
-    determines which cells are unsupported; ``scale`` names the edition, empty for the whole study;
-    ``notes`` report additions to the file to the user.
+    Among ``vpns`` is the baseline; ``lacking`` determines which cells are unsupported; ``scale``
+    names the edition, empty for the whole study; ``notes`` report additions to the file to the
+    user.
     """
 
-    file: StudyFile
-    vpns: tuple[str, ...]
-    requested: Mapping[str, tuple[Requested, ...]]
     text: str
     source: str
     notes: tuple[str, ...] = ()
-    tests: Mapping[str, ClaimTest] = field(default_factory=dict)
-    published: tuple[PublishedValue, ...] = ()
     lacking: Lacking = NOTHING
     scale: str = ""
 
@@ -122,16 +114,12 @@ class Study:
             vpns = (BASELINE, *vpns)
             notes.append(f'the baseline "{BASELINE}" was added: every block measures it')
         return cls(
-            edition.file,
-            vpns,
-            edition.requested,
-            text,
-            source,
-            tuple(notes),
-            edition.tests,
-            edition.published,
-            reading.lacking,
-            scale,
+            **vars(replace(edition, vpns=vpns)),
+            text=text,
+            source=source,
+            notes=tuple(notes),
+            lacking=reading.lacking,
+            scale=scale,
         )
 
     @property
@@ -173,9 +161,6 @@ class Study:
     def digest(self) -> str:
         """SHA-256 of the canonical content, in hex."""
         return hashlib.sha256(self.canonical.encode()).hexdigest()
-
-    def excludes(self, vpn: str, condition: str, one: Requested) -> bool:
-        return excluded(self.file.exclude, vpn, condition, one)
 
     def build_of(self, vpn: str) -> BuildTable | None:
         """The build whose programs a VPN of the study uses; None: those that are installed."""
