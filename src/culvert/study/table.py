@@ -30,16 +30,6 @@ def similar(word: str, known: Iterable[str]) -> list[str]:
     return get_close_matches(word, sorted(known), n=2, cutoff=0.6)
 
 
-def refuse_unknown_keys(value: object, known: Iterable[str]) -> None:
-    """Raise for the first unknown key of a table."""
-    if not isinstance(value, dict):
-        return
-    keys = list(known)
-    for key in value:
-        if key not in keys:
-            raise problem(f'"{key}" is not a key here', near(str(key), keys), [str(key)])
-
-
 def known_keys(model: type[BaseModel]) -> list[str]:
     """The keys that a table of this model accepts."""
     return [field.alias or name for name, field in model.model_fields.items()]
@@ -53,7 +43,10 @@ class Table(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _known_keys(cls, value: Any) -> Any:
-        refuse_unknown_keys(value, known_keys(cls))
+        known = known_keys(cls)
+        for key in value if isinstance(value, dict) else ():
+            if key not in known:
+                raise problem(f'"{key}" is not a key here', near(str(key), known), [str(key)])
         return value
 
 
