@@ -69,13 +69,10 @@ def _archive(path: Path, extract: Path | None) -> Verified:
     try:
         found, listing = sums(path, packing)
         problems += _compared(listing, found)
+        if extract is not None and not problems:
+            unpack(path, packing, found, extract)
     except ArchiveError as error:
         problems.append(str(error))
-    if extract is not None and not problems:
-        try:
-            unpack(path, packing, found, extract)
-        except ArchiveError as error:
-            problems.append(str(error))
     return Verified(path, len(found), tuple(problems))
 
 

@@ -153,11 +153,8 @@ def bundle(directory: Path, target: Path | None, key: Path | None = None) -> Bun
 
 def sha256(path: Path) -> str:
     """In hex."""
-    digest = hashlib.sha256()
     with open_plain(path) as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def refuse_present(path: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import IO
 
 from culvert.errors import UsageError
 
@@ -19,7 +19,7 @@ _KINDS = {
 }
 
 
-def open_plain(path: Path) -> IO[bytes]:
+def open_plain(path: Path) -> BufferedReader:
     """Open a file for reading. Opening a pipe does not wait for a writer.
 
     Raises UsageError if it is not a regular file, OSError as open(2).
@@ -27,7 +27,7 @@ def open_plain(path: Path) -> IO[bytes]:
     return _opened(path, _READ)
 
 
-def open_own(path: Path) -> IO[bytes]:
+def open_own(path: Path) -> BufferedReader:
     """The same for a file that Culvert wrote, which is never a link."""
     if path.is_symlink():
         raise UsageError(str(path), "it is a link, not a file", "give the file itself")
@@ -45,7 +45,7 @@ def read_plain(path: Path, most_bytes: int) -> bytes:
     return data
 
 
-def _opened(path: Path, flags: int) -> IO[bytes]:
+def _opened(path: Path, flags: int) -> BufferedReader:
     _refuse_special(path, path.stat())  # opening a device may have side effects
     descriptor = os.open(path, flags)
     try:
