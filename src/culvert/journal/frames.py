@@ -70,6 +70,13 @@ SERIES_SCHEMA: Schema = {
 }
 
 
+_STORED = {
+    "study": "(SELECT study FROM run)",
+    "trial": "id",
+    "session": "session_id",
+    "cell": "cell_key",
+}
+"""What a table has in the place of a column."""
 _CHUNK = 10_000
 """Rows converted at a time: a long run has millions of them."""
 
@@ -93,24 +100,17 @@ def trials(sql: sqlite3.Connection, *, checks_until: int | None = None) -> pl.Da
             f"CASE WHEN status != 'ok' OR id <= {int(checks_until)} OR NOT json_valid(evidence) "
             "THEN evidence ELSE json_remove(evidence, '$.checks') END"
         )
-    query = (
-        # An integer of ours, no external text.
-        "SELECT (SELECT study FROM run), id, session_id, block, position, cell_key, "  # noqa: S608
-        "vpn, version, "
-        "condition, measurement, parameters, status, reason, remedy, started_at, duration_s, "
-        f"measuring_s, {kept} FROM trial ORDER BY id"
-    )
+    columns = (kept if name == "evidence" else _STORED.get(name, name) for name in TRIALS_SCHEMA)
+    # Constants and an integer of ours, no external text.
+    query = f"SELECT {', '.join(columns)} FROM trial ORDER BY id"  # noqa: S608
     return _frame(sql, query, TRIALS_SCHEMA)
 
 
 def rows(sql: sqlite3.Connection) -> pl.DataFrame:
     """One row per metric of each trial outside warm-up blocks."""
-    counted = _frame(
-        sql,
-        "SELECT (SELECT study FROM run), block, id, vpn, version, condition, measurement, "
-        "parameters, status, reason FROM trial WHERE block > 0 ORDER BY id",
-        {name: TRIALS_SCHEMA[name] for name in ROWS_SCHEMA if name in TRIALS_SCHEMA},
-    )
+    schema = {name: TRIALS_SCHEMA[name] for name in ROWS_SCHEMA if name in TRIALS_SCHEMA}
+    columns = ", ".join(_STORED.get(name, name) for name in schema)
+    counted = _frame(sql, f"SELECT {columns} FROM trial WHERE block > 0 ORDER BY id", schema)  # noqa: S608 - constants
     metrics = _frame(
         sql, "SELECT trial_id, metric, labels, unit, value FROM metric ORDER BY id", _METRICS
     )
