@@ -16,14 +16,15 @@ app = typer.Typer(
 )
 
 
+Inventory = Annotated[
+    Path,
+    typer.Option("--inventory", metavar="FILE", help="Inventory of the hosts (Ansible's format)."),
+]
+
+
 @app.command("check", epilog="Example: culvert hosts check --inventory hosts.yml")
 def hosts_check(
-    inventory: Annotated[
-        Path,
-        typer.Option(
-            "--inventory", metavar="FILE", help="Inventory of the hosts (Ansible's format)."
-        ),
-    ],
+    inventory: Inventory,
     links: Annotated[bool, typer.Option(help="Measure the bare links between the hosts.")] = True,
     ask_sudo_password: AskSudoPassword = False,
     as_json: Json = False,
@@ -40,12 +41,7 @@ def hosts_check(
 @app.command("install", epilog="Example: culvert hosts install wireguard --inventory hosts.yml")
 def hosts_install(
     names: Annotated[list[str], typer.Argument(metavar="VPN", help="VPNs to install.")],
-    inventory: Annotated[
-        Path,
-        typer.Option(
-            "--inventory", metavar="FILE", help="Inventory of the hosts (Ansible's format)."
-        ),
-    ],
+    inventory: Inventory,
     ask_sudo_password: AskSudoPassword = False,
     as_json: Json = False,
 ) -> None:
