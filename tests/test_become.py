@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from culvert import tools
-from culvert.become import become
 from culvert.errors import NotPossible
 from tests.cli import culvert
 
@@ -33,5 +32,5 @@ def test_a_wrong_option_has_the_programs_exit_code() -> None:
 def test_a_program_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "find", lambda _: None)
     with pytest.raises(NotPossible) as refused:
-        become(["culvert-probe"], "run make setup")
+        tools.become(["culvert-probe"], "run make setup")
     assert "make setup" in refused.value.remedy

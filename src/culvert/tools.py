@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 from culvert.errors import NotPossible
 from culvert.privilege import is_root
@@ -114,6 +115,14 @@ def require(program: str, remedy: str) -> Path:
     if path is None:
         raise NotPossible(program, "is not installed", remedy)
     return path
+
+
+def become(argv: Sequence[str], remedy: str) -> NoReturn:
+    """Replace this process by a program: signals, terminal and exit code are its own.
+
+    Raises NotPossible with the remedy if it is not installed.
+    """
+    os.execv(require(argv[0], remedy), list(argv))  # noqa: S606  no shell is wanted
 
 
 def _executable(path: Path) -> bool:

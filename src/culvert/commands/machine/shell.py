@@ -22,9 +22,9 @@ def shell(
     """
     import os
 
-    from culvert.become import become
     from culvert.machine import rootless
     from culvert.privilege import is_root
+    from culvert.tools import become
 
     if not is_root():
         rootless.enter(own_network=True)

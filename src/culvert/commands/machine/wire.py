@@ -12,6 +12,6 @@ app = typer.Typer()
 @app.command("wire", context_settings=ALL_ARGUMENTS, add_help_option=False)
 def wire(ctx: typer.Context) -> None:
     """Run an emulated link by hand (docs/conditions.md)."""
-    from culvert.become import become
+    from culvert.tools import become
 
     become(["culvert-wire", *(ctx.args or ["--help"])], "run `make setup`")
