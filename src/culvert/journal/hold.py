@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from culvert.errors import JournalError
 from culvert.files.folder import OpenFolder, run_folder
 from culvert.files.trust import give_to_caller
-from culvert.journal.lock import JournalLock
+from culvert.journal.lock import locked
 from culvert.journal.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
 from culvert.journal.source import FORMER
 from culvert.journal.trouble import explained
@@ -28,10 +28,10 @@ _LOG = ("-wal", "-shm")
 class Hold:
     """The directory and the lock of a writer; ``release`` releases both."""
 
-    def __init__(self, folder: OpenFolder, lock: JournalLock, name: str) -> None:
+    def __init__(self, folder: OpenFolder, name: str, held: ExitStack) -> None:
         self.folder = folder
-        self._lock = lock
         self._name = name
+        self._held = held
         self._known: dict[str, os.stat_result] = {}
 
     @classmethod
@@ -49,17 +49,14 @@ class Hold:
             raise JournalError(
                 str(directory), f"it cannot be {verb}: {error.strerror}", "choose another --out"
             ) from error
-        lock = None
-        try:
+        with ExitStack() as held:
+            held.enter_context(folder)
             folder.refuse_links(name, *(name + end for end in (*_LOG, FORMER)))
             _refuse(folder, name + FORMER)
-            lock = JournalLock(folder)
-            yield cls(folder, lock, name)
-        except BaseException:
-            if lock is not None:
-                lock.release()
-            folder.close()
-            raise
+            held.enter_context(locked(folder))
+            hold = cls(folder, name, held)
+            yield hold
+            hold._held = held.pop_all()
 
     def connect(self) -> sqlite3.Connection:
         """Open the journal for writing, by the descriptor of the directory that was checked."""
@@ -79,8 +76,7 @@ class Hold:
         return connection
 
     def release(self) -> None:
-        self._lock.release()
-        self.folder.close()
+        self._held.close()
 
     def refuse_log(self) -> None:
         """Raise JournalError for a log without its journal: SQLite would play it back into a new

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 
 from culvert.errors import JournalError
 from culvert.files.folder import OpenFolder
@@ -15,18 +16,18 @@ _MODE = 0o600
 """A user who can open a file, even read only, can lock it."""
 
 
-class JournalLock:
-    """Holds ``DIRECTORY/journal.lock``, which contains our process id for messages of others."""
+@contextmanager
+def locked(folder: OpenFolder) -> Iterator[None]:
+    """Hold ``DIRECTORY/journal.lock``, which contains our process id for messages of others. The
+    file stays: without it, two runs could lock two different files.
 
-    def __init__(self, folder: OpenFolder) -> None:
-        """Take the lock, or raise JournalError with the process that holds it.
-
-        Raises UsageError if a link, another special file or another user's has the lock's name.
-        """
-        path = str(folder.path / NAME)
-        self._file = ExitStack()
+    Raises JournalError with the process that holds it; UsageError if a link, another special file
+    or another user's has the lock's name.
+    """
+    path = str(folder.path / NAME)
+    with ExitStack() as stack:
         try:
-            descriptor = self._file.enter_context(folder.appending(NAME, mode=_MODE)).fileno()
+            descriptor = stack.enter_context(folder.appending(NAME, mode=_MODE)).fileno()
         except OSError as error:
             raise JournalError(
                 path, f"it cannot be opened: {error.strerror}", "choose another --out"
@@ -37,21 +38,16 @@ class JournalLock:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
-            self.release()
             raise JournalError(
                 str(folder.path),
                 f"another run is writing its journal (process {holder})",
                 "wait for it or end it, or choose another --out",
             ) from None
         except OSError as error:
-            self.release()
             raise JournalError(
                 path, f"it cannot be locked: {error.strerror}", "choose a local directory"
             ) from error
         with suppress(OSError):  # a full disk: the lock is valid without the id
             os.ftruncate(descriptor, 0)
             os.write(descriptor, f"{id_outside()}\n".encode())
-
-    def release(self) -> None:
-        """Release the lock. The file stays: without it, two runs could lock two different files."""
-        self._file.close()
+        yield
