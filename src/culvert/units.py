@@ -100,12 +100,7 @@ def format_size(size_bytes: int) -> str:
 
 def parse_per_second(text: str) -> float:
     """Events per second, from "1000/s", "10k/s", "0.5/s" ..."""
-    example = '"1000/s"'
-    number, unit = _split(text, "a rate of events", example)
-    if unit not in _PER_SECOND:
-        why = _unit_problem(text, unit, "a rate of events")
-        raise QuantityError(why, f"write it as {example}")
-    return float(number * _PER_SECOND[unit])
+    return float(_value(text, _PER_SECOND, "a rate of events", '"1000/s"'))
 
 
 def format_per_second(per_second: float) -> str:
@@ -115,10 +110,7 @@ def format_per_second(per_second: float) -> str:
 
 def parse_fraction(text: str) -> float:
     """A share between 0 and 1, from "1%" or "0.25 %"."""
-    example = '"1%"'
-    number, unit = _split(text, "a share", example)
-    if unit != "%":
-        raise QuantityError(_unit_problem(text, unit, "a share"), f"write it as {example}")
+    number = _value(text, {"%": 1}, "a share", '"1%"')
     if number > 100:
         raise QuantityError(f'"{text}" is more than the whole', "write at most 100%")
     return float(number / 100)
@@ -134,29 +126,26 @@ def _plain(number: Decimal) -> str:
     return f"{number.normalize():f}"
 
 
-def _split(text: str, kind: str, example: str) -> tuple[Decimal, str]:
+def _value(text: str, units: Mapping[str, int], kind: str, example: str) -> Decimal:
     found = _QUANTITY.fullmatch(text)
     if found is None:
         raise QuantityError(f'"{text}" is not {kind}', f"write it as {example}")
-    return Decimal(found[1]), found[2] or ""
-
-
-def _unit_problem(text: str, unit: str, kind: str) -> str:
-    return f'"{text}" has no unit' if not unit else f'"{unit}" is not a unit of {kind}'
-
-
-def _whole(text: str, units: Mapping[str, int], kind: str, example: str) -> int:
-    number, unit = _split(text, kind, example)
+    unit = found[2] or ""
     if unit not in units:
         near = [known for known in units if known.lower() == unit.lower()]
         remedy = f'did you mean "{near[0]}"?' if near else f"write it as {example}"
-        raise QuantityError(_unit_problem(text, unit, kind), remedy)
+        why = f'"{unit}" is not a unit of {kind}' if unit else f'"{text}" has no unit'
+        raise QuantityError(why, remedy)
     with localcontext() as exact:
         exact.prec = 100
-        value = number * units[unit]
-        if value != value.to_integral_value():
-            finest = next(iter(units))
-            raise QuantityError(f'"{text}" is finer than 1 {finest}', f"write whole {finest}")
+        return Decimal(found[1]) * units[unit]
+
+
+def _whole(text: str, units: Mapping[str, int], kind: str, example: str) -> int:
+    value = _value(text, units, kind, example)
+    if value != value.to_integral_value():
+        finest = next(iter(units))
+        raise QuantityError(f'"{text}" is finer than 1 {finest}', f"write whole {finest}")
     if value > _MAX_BASE_UNITS:
         raise QuantityError(f'"{text}" is too large', f"write it as {example}")
     return int(value)
