@@ -189,25 +189,14 @@ def any_folder(path: Path, *, make: bool = False) -> OpenFolder:
 
 def _without_strangers(folder: OpenFolder) -> OpenFolder:
     """The same directory; closed, and UsageError raised, if another user decides what is in it."""
-    try:
-        _refuse_strangers(folder)
-    except UsageError:
-        folder.close()
-        raise
-    return folder
-
-
-def _refuse_strangers(folder: OpenFolder) -> None:
     status = os.fstat(folder.descriptor)
     if not trusted(status.st_uid):
-        raise UsageError(
-            str(folder.path),
-            f"the directory belongs to another user (uid {status.st_uid})",
-            f"run the command as that user, or {COPY}",
-        )
-    if others_can_write(status):
-        raise UsageError(
-            str(folder.path),
-            "other users can write to the directory",
-            "remove that permission: chmod go-w DIR; or choose another directory",
-        )
+        why = f"the directory belongs to another user (uid {status.st_uid})"
+        remedy = f"run the command as that user, or {COPY}"
+    elif others_can_write(status):
+        why = "other users can write to the directory"
+        remedy = "remove that permission: chmod go-w DIR; or choose another directory"
+    else:
+        return folder
+    folder.close()
+    raise UsageError(str(folder.path), why, remedy)
