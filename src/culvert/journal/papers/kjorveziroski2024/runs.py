@@ -36,6 +36,8 @@ class PaperCell:
     """Pod to pod: the goodput of the runs that count, Mbit/s, in the order of time."""
 
     values: Array
+    numbers: tuple[int, ...]
+    """The number of each run in its cell."""
     dropped: int
 
 
@@ -59,7 +61,8 @@ def cells(trials: pl.DataFrame, rows: pl.DataFrame) -> dict[Key, PaperCell]:
         counted = group.filter(pl.col("status") == "ok", pl.col("value").is_not_null())
         values = np.asarray(counted["value"].to_numpy() / 1e6, dtype=np.float64)
         name, protocol, condition = map(str, key)
-        found[name, protocol, condition] = PaperCell(values, group.height - counted.height)
+        numbers = tuple(counted["block"].to_list())
+        found[name, protocol, condition] = PaperCell(values, numbers, group.height - counted.height)
     return found
 
 
