@@ -48,7 +48,6 @@ class Study(Edition):
     """
 
     text: str
-    source: str
     notes: tuple[str, ...] = ()
     lacking: Lacking = NOTHING
     scale: str = ""
@@ -116,7 +115,6 @@ class Study(Edition):
         return cls(
             **vars(replace(edition, vpns=vpns)),
             text=text,
-            source=source,
             notes=tuple(notes),
             lacking=reading.lacking,
             scale=scale,

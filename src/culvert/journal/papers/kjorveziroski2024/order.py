@@ -25,17 +25,19 @@ ORDER_10 = (2, 6, 1, 5, 3, 7, 4, 8, 9, 10)
 ORDER_ZEROTIER_RELAY_250MS = (10, 4, 9, 3, 1, 5, 2, 6, 7, 8)
 # fmt: on
 
-CONFIGURATIONS = (
-    "12-native-mtu1450",
-    "11-native-mtu1230",
-    "21-headscale-direct",
-    "22-headscale-relay",
-    "31-netbird-direct",
-    "32-netbird-relay",
-    "41-zerotier-direct",
-    "42-zerotier-relay",
-)
-"""The names in the data, in the paper's order."""
+IDS = {
+    "12-native-mtu1450": "none/mtu-1450",
+    "11-native-mtu1230": "none",
+    "21-headscale-direct": "headscale/direct",
+    "22-headscale-relay": "headscale/relay",
+    "31-netbird-direct": "netbird/direct",
+    "32-netbird-relay": "netbird/relay",
+    "41-zerotier-direct": "zerotier/direct",
+    "42-zerotier-relay": "zerotier/tcp-relay",
+}
+"""The study's VPNs by the data's names, in the paper's order. The baseline has the MTU of the
+overlay over every VPN."""
+CONFIGURATIONS = tuple(IDS)
 _NODES = {"server-node": "l26-node03", "client-node": "l26-node02"}
 
 

@@ -9,24 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from culvert.journal.papers.kjorveziroski2024.order import recognised
+from culvert.journal.papers.kjorveziroski2024.order import IDS, recognised
 from culvert.journal.readers.foreign_run import CLEAN, ForeignRun
 from culvert.journal.readers.naming import plain
 from culvert.results import Metric
 
 STUDY = "kjorveziroski2024"
-
-IDS: Mapping[str, str] = {
-    "11-native-mtu1230": "none",
-    "12-native-mtu1450": "none/mtu-1450",
-    "21-headscale-direct": "headscale/direct",
-    "22-headscale-relay": "headscale/relay",
-    "31-netbird-direct": "netbird/direct",
-    "32-netbird-relay": "netbird/relay",
-    "41-zerotier-direct": "zerotier/direct",
-    "42-zerotier-relay": "zerotier/tcp-relay",
-}
-"""The study's VPNs by the data's names. The baseline has the MTU of the overlay over every VPN."""
 
 _API_IDS = {plain(name): vpn for name, vpn in IDS.items()}
 """Directories of the Kubernetes API responses: the same names with other numbers."""
