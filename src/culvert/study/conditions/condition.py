@@ -18,10 +18,10 @@ from culvert.study.conditions.impairments import (
     TraceFile,
 )
 from culvert.study.conditions.lab import LinkTable
-from culvert.study.conditions.nat import ROUTER_KEYS, BlockValue, NatPairs, NatValue
-from culvert.study.conditions.processors import PROCESSOR_KEYS, ProcessorKeys
+from culvert.study.conditions.nat import BlockValue, NatPairs, NatValue
+from culvert.study.conditions.processors import ProcessorKeys
 from culvert.study.conditions.topology import VersionWord
-from culvert.study.table import Mtu, Name, Table, known_keys, near, problem
+from culvert.study.table import Mtu, Name, Table, near, problem
 from culvert.topology.link import netem as netem_options
 from culvert.topology.link.impairment import CLEAN, Impairment, OneWay
 from culvert.topology.link.presets import PRESETS
@@ -81,23 +81,8 @@ class DirectionTable(Table):
         return replace(one_way, **changes)
 
 
-_PLAIN = frozenset(
-    (
-        "name",
-        "rate",
-        "mtu",
-        "offloads",
-        "congestion",
-        "links",
-        "nat_pairs",
-        "pods",
-        "underlay",
-        "inner",
-        *ROUTER_KEYS,
-        *PROCESSOR_KEYS,
-    )
-)
-"""Keys that every kind of link supports, and keys of nodes."""
+_PLAIN = ("rate_bps", "mtu", "offloads")
+"""What every kind of link supports."""
 
 
 def _preset(value: str) -> str:
@@ -122,12 +107,11 @@ class LinkKeys(DirectionTable):
     @property
     def impairments(self) -> list[str]:
         """The keys that need an impaired link, as written in the file."""
-        given = {
+        return [
             field.alias or name
-            for name, field in type(self).model_fields.items()
-            if getattr(self, name, None) is not None
-        }
-        return [key for key in known_keys(type(self)) if key in given and key not in _PLAIN]
+            for name, field in LinkKeys.model_fields.items()
+            if name not in _PLAIN and getattr(self, name) is not None
+        ]
 
     @property
     def impairment(self) -> Impairment:

@@ -60,18 +60,6 @@ def split(cores: Sequence[tuple[int, ...]], nodes: Sequence[str]) -> Mapping[str
     return shares
 
 
-PROCESSOR_KEYS = (
-    "aes",
-    "cores",
-    "cpus",
-    "rps",
-    "rfs",
-    "xps",
-    "tunnel_rps",
-    "tunnel_xps",
-    "interrupts",
-    "router",
-)
 CoreCount = Annotated[int, Field(ge=1, le=1024)]
 
 
@@ -108,6 +96,9 @@ class ProcessorKeys(Table):
         quota: dict[str, float] = {self.router.node: self.router.quota} if self.router else {}
         tunnel = Steering(rps=self.tunnel_rps, xps=self.tunnel_xps)
         return Processors(self.aes, quota, self.steering, self.interrupts or (), tunnel)
+
+
+PROCESSOR_KEYS = tuple(ProcessorKeys.model_fields)
 
 
 def queues(keys: ProcessorKeys, cores: Sequence[tuple[int, ...]]) -> int:
