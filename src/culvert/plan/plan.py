@@ -163,11 +163,6 @@ class Plan:
                 return
             yield number
 
-    def trials(self, done: Done = frozenset()) -> Iterator[Trial]:
-        """Every trial up to the last block that is not in ``done``."""
-        for number in self.block_numbers() if self.cells else ():
-            yield from self.missing(number, done)
-
     def missing(self, number: int, done: Done) -> Iterator[Trial]:
         """The trials of one block that are not in ``done``, in their places."""
         for position, cell in enumerate(self.block(number), start=1):
