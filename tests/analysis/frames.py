@@ -13,7 +13,7 @@ from culvert.analysis.summary import summarise
 from culvert.journal.frames import ROWS_SCHEMA, TRIALS_SCHEMA
 
 _OF_TRIALS = ("trial", "block", "vpn", "condition", "measurement", "parameters", "status", "reason")
-TRIALS = {name: TRIALS_SCHEMA[name] for name in (*_OF_TRIALS, "remedy")}
+TRIALS = {name: TRIALS_SCHEMA[name] for name in (*_OF_TRIALS, "remedy", "evidence")}
 
 
 def rows(
@@ -45,7 +45,7 @@ def rows(
                     "unit": "bit/s",
                     "value": value,
                     "status": status,
-                    "reason": None,
+                    "reason": "",
                 }
             )
     return pl.DataFrame(found, schema=ROWS_SCHEMA)

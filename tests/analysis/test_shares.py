@@ -143,8 +143,9 @@ def start_trials(statuses: list[str]) -> pl.DataFrame:
                 "measurement": "initiation",
                 "parameters": "{}",
                 "status": status,
-                "reason": None if status == "ok" else f"because {status}",
-                "remedy": None,
+                "reason": "" if status == "ok" else f"because {status}",
+                "remedy": "",
+                "evidence": "{}",
             }
             for number, status in enumerate(statuses, start=1)
         ],
@@ -187,13 +188,14 @@ def test_statuses_are_counted_with_their_reasons() -> None:
 
 
 def test_reasons_that_differ_in_numbers_alone_count_as_one() -> None:
-    told = ["port 4711 saw 3 packets", "port 815 saw 12.5 packets", "no lab", None]
+    told = ["port 4711 saw 3 packets", "port 815 saw 12.5 packets", "no lab", ""]
     trials = pl.DataFrame(
         {
             "vpn": ["v"] * 4,
             "status": ["invalid"] * 4,
             "reason": told,
             "remedy": ["look"] * 4,
+            "evidence": ["{}"] * 4,
         }
     )
     found = reasons(trials)

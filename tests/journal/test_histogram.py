@@ -109,6 +109,25 @@ def test_what_is_none_is_refused_with_its_place(tmp_path: Path, name: str) -> No
         assert journal.histograms().height == attacks.TRIALS - 1
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.one_of(
+        st.text(max_size=40), st.binary(max_size=60).map(lambda b: base64.b64encode(b).decode())
+    )
+)
+def test_any_other_text_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        counts_of(text)
+
+
+def test_one_that_is_cut_off_is_refused() -> None:
+    data = base64.b64decode(encoded(list(range(1, 5000, 7))))
+    parts = [data[:cut] for cut in range(0, len(data), max(1, len(data) // 40))]
+    for damaged in (*parts, data[:4] + struct.pack(">I", 5) + data[8:]):
+        with pytest.raises(ValueError, match=r"."):
+            counts_of(base64.b64encode(damaged).decode())
+
+
 def test_many_that_are_large_when_unpacked_are_refused_soon(tmp_path: Path) -> None:
     run = attacks.made(tmp_path / "run")
     large = histogram(bytes(MOST_BYTES - HEAD.size))

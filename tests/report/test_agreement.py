@@ -15,7 +15,12 @@ from culvert.analysis.compare.verdict import Change
 from culvert.analysis.headline import Headline, Question, Winner
 from culvert.compare.outcome import compare
 from culvert.compare.side import Side
-from culvert.journal.frames import ROWS_SCHEMA, TRIALS_SCHEMA
+from culvert.journal.frames import (
+    HISTOGRAMS_SCHEMA,
+    ROWS_SCHEMA,
+    SERIES_SCHEMA,
+    TRIALS_SCHEMA,
+)
 from culvert.report.model import Data, gather
 from culvert.report.run_info import RunInfo
 from culvert.report.views.headline import headline_views
@@ -40,6 +45,8 @@ FIGURES: tuple[tuple[Cell, str, str, float], ...] = (
 )
 QUESTIONS = {(cell, metric) for cell, metric, *_ in FIGURES if cell != FLOOD}
 JOURNALS = 200
+NO_HISTOGRAMS = pl.DataFrame(schema=HISTOGRAMS_SCHEMA)
+NO_SERIES = pl.DataFrame(schema=SERIES_SCHEMA)
 APART = {Change.FASTER, Change.SLOWER, Change.CHANGED, Change.DIFFERS}
 PLANS = (
     '{"plan":{"blocks":%d,"order":"random"}}',
@@ -73,6 +80,7 @@ def simulated(seed: int) -> tuple[RunInfo, pl.DataFrame, pl.DataFrame]:
                     "measurement": cell[0],
                     "parameters": cell[1],
                     "status": "ok" if ok else "invalid",
+                    "evidence": "{}",
                 }
                 trials.append(trial)
                 for of, metric, unit, _ in FIGURES:
@@ -179,7 +187,7 @@ def test_across_a_line_they_say_the_same_too() -> None:
     info, rows, trials = simulated(12)
     paths = {"none": "none", "a": "kernel", "b": "kernel", "c": "user space", "d": "user space"}
     guest = replace(info, environment={"not_comparable": "emulated"}, data_paths=paths)
-    table = gather(guest, rows, trials, pl.DataFrame(), pl.DataFrame()).comparisons
+    table = gather(guest, rows, trials, NO_HISTOGRAMS, NO_SERIES).comparisons
     for a, b in (("a", "b"), ("c", "d")):
         for ((kind, parameters), metric), one in compared(guest, rows, a, b).items():
             (row,) = table.filter(
@@ -195,7 +203,7 @@ def test_of_every_journal_all_say_the_same(part: int) -> None:
     apart = 0
     for seed in range(part, JOURNALS, 4):
         info, rows, trials = simulated(seed)
-        data = gather(info, rows, trials, pl.DataFrame(), pl.DataFrame())
+        data = gather(info, rows, trials, NO_HISTOGRAMS, NO_SERIES)
         apart += check(data, rows)
     # Both answers occur.
     assert 0.05 < apart / (JOURNALS / 4 * len(QUESTIONS) * 6) < 0.9

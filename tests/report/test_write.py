@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 import pytest
 
-from culvert.errors import JournalError, UsageError
+from culvert.errors import UsageError
 
 from .conftest import page_of, write
 from .page_reader import Page
@@ -107,10 +107,3 @@ def test_a_directory_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> 
     with pytest.raises(UsageError, match="cannot be written") as caught:
         write(make_run(blocks=1), tmp_path / "file")
     assert caught.value.remedy.startswith("check the path")
-
-
-def test_a_damaged_histogram_is_a_clear_error(tmp_path: Path) -> None:
-    run = make_run(blocks=1)
-    run.histograms = run.histograms.with_columns(hdr_v2=pl.lit("bm90IGEgaGlzdG9ncmFt"))
-    with pytest.raises(JournalError, match="cannot be decoded"):
-        write(run, tmp_path)

@@ -101,7 +101,7 @@ class Column:
         return ranks_of(names, ahead)
 
 
-Key = tuple[str | None, ...]
+Key = tuple[str, ...]
 """Condition, measurement, parameters, metric, labels, unit."""
 
 
@@ -120,7 +120,7 @@ class Columns:
         self.line = line
         self._found: dict[Key, Column] = {}
 
-    def of(self, key: Sequence[str | None]) -> Column:
+    def of(self, key: Sequence[str]) -> Column:
         """The column of (condition, measurement, parameters, metric, labels, unit)."""
         wanted = tuple(key)
         if wanted not in self._found:

@@ -71,7 +71,7 @@ def comparisons(observed: pl.DataFrame, columns: Columns) -> pl.DataFrame:
         .sort([*family, "vpn"])
     )
     found: list[dict[str, object]] = []
-    families: dict[tuple[str | None, ...], dict[str, Array]] = {}
+    families: dict[tuple[str, ...], dict[str, Array]] = {}
     for *names, vpn, value in series.iter_rows():
         families.setdefault(tuple(names), {})[vpn] = np.asarray(value)
     for key, values in families.items():

@@ -115,11 +115,9 @@ def medians(rows: pl.DataFrame, vpns: list[str], summary: pl.DataFrame) -> list[
     ``vpns`` are all of the study, so that one without a number is shown without a number;
     ``summary`` is what ``summarise`` gives for the rows.
     """
-    conditions = rows["condition"].cast(pl.String).unique(maintain_order=True).to_list()
     return [
-        _medians(condition, vpns, summary.filter(pl.col("condition") == condition))
-        for condition in conditions
-        if condition is not None
+        _medians(condition, vpns, summary.filter(condition=condition))
+        for condition in rows["condition"].unique(maintain_order=True)
     ]
 
 

@@ -34,7 +34,7 @@ def cycles(rows: pl.DataFrame, trials: pl.DataFrame, series: pl.DataFrame) -> pl
             "trial",
             pl.col("value").cast(pl.Float64),
         )
-        .filter(pl.col("value").is_finite().fill_null(value=False))
+        .drop_nulls("value")
     )
     alone = recorded.join(single, on=["trial", "metric"], how="anti")
     return pl.concat([single, alone]).sort(*keys, "value")

@@ -13,7 +13,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from culvert.analysis.observations import CELL
-from culvert.errors import JournalError
 from culvert.journal.histogram import counts_of
 
 PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99)
@@ -57,16 +56,8 @@ EMPTY = LatencyDistribution(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.in
 
 
 def decode(hdr_v2: str) -> LatencyDistribution:
-    """Read one histogram; raises JournalError if it is damaged."""
-    try:
-        values, counts = counts_of(hdr_v2)
-    except ValueError as error:
-        raise JournalError(
-            "a latency histogram in the journal",
-            f"it cannot be decoded: {error}",
-            "run the trial again; the other trials are not affected",
-        ) from error
-    return LatencyDistribution(values, counts)
+    """Read one histogram of a journal, which decodes each when it is opened."""
+    return LatencyDistribution(*counts_of(hdr_v2))
 
 
 def pool(

@@ -10,8 +10,6 @@ import json
 
 import polars as pl
 
-from culvert.journal.frames import ROWS_SCHEMA
-
 CONTEXT = ("condition", "measurement", "parameters")
 """The key of a cell without its VPN; a cell and its baseline have the same."""
 
@@ -26,25 +24,19 @@ PER_THREAD = frozenset({"cpu_thread_s", "cpu_kernel_thread_s"})
 
 
 def repeats(rows: pl.DataFrame) -> pl.DataFrame:
-    """Every finite value of every ok trial, with the labels that number repetitions removed.
+    """Every value of every ok trial, with the labels that number repetitions removed.
 
     Columns: CELL, METRIC, block, trial, value.
     """
     wanted = [*CELL, *METRIC, "block", "trial"]
-    # An empty or all-null frame loses the journal's types.
-    journals = (pl.col(name).cast(kind) for name, kind in ROWS_SCHEMA.items())
-    counted = rows.select(journals).filter(
-        pl.col("status") == "ok",
-        pl.col("metric").is_not_null(),
-        pl.col("value").is_finite().fill_null(value=False),
-    )
+    counted = rows.filter(pl.col("metric").is_not_null(), status="ok")
     labels = counted["labels"].unique().to_list()
     plain = pl.DataFrame(
         {"labels": labels, "plain": [_without_repeats(text) for text in labels]},
         schema={"labels": pl.String, "plain": pl.String},
     )
     return (
-        counted.join(plain, on="labels", how="left", nulls_equal=True)
+        counted.join(plain, on="labels", how="left")
         .with_columns(labels=pl.col("plain"))
         .select(*wanted, "value")
     )
@@ -59,7 +51,7 @@ def observations(rows: pl.DataFrame) -> pl.DataFrame:
     # Sorting few cells by text and many trials by number is ten times faster.
     cells = single.select(*CELL, *METRIC).unique().sort(*CELL, *METRIC).with_row_index("place")
     return (
-        single.join(cells, on=[*CELL, *METRIC], how="left", nulls_equal=True)
+        single.join(cells, on=[*CELL, *METRIC], how="left")
         .sort("place", "block", "trial")
         .drop("place")
     )
@@ -82,8 +74,6 @@ def pick(
     )
 
 
-def _without_repeats(labels: str | None) -> str:
-    if not labels:
-        return "{}"
+def _without_repeats(labels: str) -> str:
     kept = {key: value for key, value in json.loads(labels).items() if key not in REPEAT_LABELS}
     return json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

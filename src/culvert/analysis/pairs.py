@@ -81,7 +81,7 @@ def _blocked(observed: pl.DataFrame, effect: Effect, columns: Columns) -> pl.Dat
 def _apart(observed: pl.DataFrame, effect: Effect, seed: int) -> pl.DataFrame:
     groups = ["vpn", *CONTEXT, *METRIC]
     series = observed.group_by(groups, maintain_order=True).agg(pl.col("value")).sort(groups)
-    base: Mapping[Sequence[str | None], list[float]] = {
+    base: Mapping[Sequence[str], list[float]] = {
         tuple(key): values
         for *key, values in series.filter(pl.col("vpn") == BASELINE)
         .select(*CONTEXT, *METRIC, "value")

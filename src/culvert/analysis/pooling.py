@@ -56,7 +56,7 @@ def single_values(rows: pl.DataFrame, trials: pl.DataFrame, series: pl.DataFrame
         .rename({"name": "metric"})
         .select(_SINGLE)  # any other list would be repeated for each value
         .explode("value")
-        .filter(pl.col("value").is_finite().fill_null(value=False))
+        .drop_nulls("value")
         .filter(pl.len().over(*_KEYS, "trial") > 1)
     )
     return pl.concat(parts)

@@ -37,9 +37,6 @@ def cause_of(status: Status, reason: str, evidence: Mapping[str, Any]) -> str:
     return _CHANGING.sub("#", reason)
 
 
-STATUSES = ("ok", "invalid", "failed", "unsupported")
-
-
 @dataclass(frozen=True)
 class StatusCounts:
     """Trials by status."""
@@ -56,14 +53,13 @@ class StatusCounts:
 
 def status_counts(trials: pl.DataFrame) -> StatusCounts:
     """Counts over a trials frame."""
-    found = dict(trials.select(pl.col("status").cast(pl.String)).to_series().value_counts().rows())
-    return StatusCounts(**{status: int(found.get(status, 0)) for status in STATUSES})
+    return StatusCounts(**dict(trials["status"].value_counts().iter_rows()))
 
 
 def counts_by_vpn(trials: pl.DataFrame) -> dict[str, StatusCounts]:
     """Counts per VPN."""
-    vpns = trials.select(pl.col("vpn").cast(pl.String)).to_series().unique().sort().to_list()
-    return {vpn: status_counts(trials.filter(pl.col("vpn") == vpn)) for vpn in vpns}
+    vpns = trials["vpn"].unique().sort()
+    return {vpn: status_counts(trials.filter(vpn=vpn)) for vpn in vpns}
 
 
 def reasons(trials: pl.DataFrame) -> pl.DataFrame:
@@ -74,13 +70,12 @@ def reasons(trials: pl.DataFrame) -> pl.DataFrame:
     """
     keys = ["vpn", "status", "reason", "remedy"]
     found = trials.filter(pl.col("status") != "ok")
-    evidence = found["evidence"] if "evidence" in found.columns else [None] * found.height
     causes = [
-        cause_of(Status(status), reason or "", json.loads(text or "{}"))
-        for status, reason, text in zip(found["status"], found["reason"], evidence, strict=True)
+        cause_of(Status(status), reason, json.loads(evidence))
+        for status, reason, evidence in found.select("status", "reason", "evidence").iter_rows()
     ]
     return (
-        found.select(pl.col(key).cast(pl.String) for key in keys)
+        found.select(keys)
         .with_columns(cause=pl.Series(causes, dtype=pl.String))
         .group_by(["vpn", "status", "remedy", "cause"], maintain_order=True)
         .agg(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-from pydantic import ValidationError
 
 from culvert.errors import UsageError
 from culvert.journal.journal import Journal
@@ -159,7 +158,7 @@ def with_defaults(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows of a journal, their parameters filled in as a run of today would have them: a cell
     of an older run is then the same cell. What today's measurement does not accept stays."""
     catalogue = recalled_catalogue()
-    pairs = rows.select(_KEYS).unique().drop_nulls()
+    pairs = rows.select(_KEYS).unique()
     filled = [_filled(catalogue, *pair) for pair in pairs.iter_rows()]
     if filled == pairs["parameters"].to_list():
         return rows
@@ -176,6 +175,6 @@ def _filled(catalogue: Catalogue, kind: str, parameters: str) -> str:
         return parameters
     try:
         model = catalogue.parameters(kind, parameters)
-    except (ValidationError, ValueError):
+    except ValueError:  # pydantic's too
         return parameters
     return Parameters.of(model.model_dump(mode="json", by_alias=True))

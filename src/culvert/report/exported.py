@@ -42,7 +42,7 @@ def exported(journal: Journal) -> pl.DataFrame:
     return rows.join(of_trials, on="trial", how="left", maintain_order="left")
 
 
-def _of_evidence(text: str | None) -> tuple[str, str]:
+def _of_evidence(text: str) -> tuple[str, str]:
     """The hosts that carried the path, and what disturbed the trial."""
     found = evidence(text)
     nodes = find(found, "underlay")

@@ -21,7 +21,7 @@ class Labels:
     def __init__(self, frame: pl.DataFrame) -> None:
         """``frame`` has the columns condition, measurement, parameters (rows or trials)."""
         names = ("measurement", "parameters")
-        cells = frame.select(names).drop_nulls().unique().sort(names)
+        cells = frame.select(names).unique().sort(names)
         by_measurement: dict[str, list[Mapping[str, Any]]] = {}
         for measurement, parameters in cells.iter_rows():
             by_measurement.setdefault(measurement, []).append(Parameters(parameters).values)
@@ -29,7 +29,7 @@ class Labels:
             measurement: _differing(measurement, found)
             for measurement, found in by_measurement.items()
         }
-        self._conditions = frame["condition"].drop_nulls().n_unique()
+        self._conditions = frame["condition"].n_unique()
         self._cells: dict[tuple[str, str, str], str] = {}
 
     def parameters(self, measurement: str, parameters: str) -> str:

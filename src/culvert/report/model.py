@@ -22,13 +22,7 @@ from culvert.analysis.observations import observations
 from culvert.analysis.pooling import pooling, single_values
 from culvert.analysis.status import StatusCounts, counts_by_vpn, status_counts
 from culvert.analysis.summary import summarise_observed
-from culvert.journal.frames import (
-    HISTOGRAMS_SCHEMA,
-    ROWS_SCHEMA,
-    SERIES_SCHEMA,
-    TRIALS_SCHEMA,
-    Schema,
-)
+from culvert.journal.frames import TRIALS_SCHEMA
 from culvert.journal.journal import Journal
 from culvert.journal.marks import Mark, marks_of
 from culvert.journal.papers.kjorveziroski2024.published import foreign_tables
@@ -43,9 +37,7 @@ MOST_EVIDENCE = 1000
 """So many trials that count have their evidence in the page; the journal has all."""
 LONGEST_NAME = 200
 """Characters; measuring the text of a longer one for charts takes minutes."""
-_TRIALS: Schema = {
-    name: kind for name, kind in TRIALS_SCHEMA.items() if name not in ("study", "session", "cell")
-}
+_TRIALS = [name for name in TRIALS_SCHEMA if name not in ("study", "session", "cell")]
 """What a report shows of a trial."""
 
 Panel = dict[str, Any]
@@ -174,11 +166,10 @@ def gather(
     histograms: pl.DataFrame,
     series: pl.DataFrame,
 ) -> Data:
-    """Analyse a run. Frames as the journal returns them; they may be empty."""
-    rows = printable(typed(rows, ROWS_SCHEMA))
-    trials = printable(typed(trials, _TRIALS))
-    every, trials = trials, trials.filter(pl.col("block") > 0)
-    vpns = sorted(set(trials["vpn"].drop_nulls().to_list()))
+    """Analyse a run. Frames as the journal returns them."""
+    rows, every = printable(rows), printable(trials.select(_TRIALS))
+    trials = every.filter(pl.col("block") > 0)
+    vpns = sorted(trials["vpn"].unique())
     observed = observations(rows)
     columns = Columns(observed, run.design, run.line)
     summary = summarise_observed(observed, looks=columns.design.looks)
@@ -191,8 +182,8 @@ def gather(
         rows=rows,
         trials=trials.sort("trial"),
         every_trial=every.sort("trial"),
-        histograms=typed(histograms, HISTOGRAMS_SCHEMA),
-        series=typed(series, SERIES_SCHEMA),
+        histograms=histograms,
+        series=series,
         observed=observed,
         summary=summary,
         columns=columns,
@@ -213,23 +204,14 @@ def printable(frame: pl.DataFrame) -> pl.DataFrame:
 
     A study cannot contain others; an imported or damaged journal can.
     """
-    columns = [name for name in ("vpn", "condition", "measurement") if name in frame.columns]
+    columns = ("vpn", "condition", "measurement")
     shown = frame.with_columns(
         pl.col(name).str.replace_all(r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]", "\ufffd") for name in columns
     )
     long = {
         text: f"{text[:LONGEST_NAME]}\u2026 {hashlib.sha256(text.encode()).hexdigest()[:8]}"
         for name in columns
-        for text in shown[name].drop_nulls().unique().to_list()
+        for text in shown[name].unique()
         if len(text) > LONGEST_NAME
     }
     return shown.with_columns(pl.col(columns).replace(long)) if long else shown
-
-
-def typed(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    """The columns of ``schema`` in its types; missing ones are null."""
-    columns: list[Any] = [
-        (pl.col(name) if name in frame.columns else pl.lit(None)).cast(kind).alias(name)
-        for name, kind in schema.items()
-    ]
-    return frame.select(columns) if frame.width else pl.DataFrame(schema=schema)

@@ -91,8 +91,5 @@ class RunInfo:
 
 
 def moment(text: str) -> datetime | None:
-    """An ISO 8601 time, or None."""
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None
+    """An ISO 8601 time; None for the empty text."""
+    return datetime.fromisoformat(text) if text else None

@@ -75,7 +75,7 @@ def cpu_panel(cell: Cell) -> Panel | None:
 
 def all_busy(cell: Cell) -> bool:
     """Whether the median of every VPN's utilisation is nearly that of all CPUs."""
-    totals = cell.summary(TOTAL)["median"].drop_nulls().to_list()
+    totals = cell.summary(TOTAL)["median"].to_list()
     threads = find(cell.data.run.environment, "cpu", "threads")
     return isinstance(threads, int) and bool(totals) and min(totals) >= _ALL_BUSY * threads
 

@@ -169,7 +169,7 @@ def _reason(row: Mapping[str, Any]) -> Sequence[Text]:
     if row["remedy"]:
         why.append(f"\n{row['remedy']}", style="dim")
     status = Text(str(row["status"]), style=_STATUS.get(row["status"], ""))
-    return Text(row["vpn"] or ""), status, Text(str(row["trials"])), why
+    return Text(row["vpn"]), status, Text(str(row["trials"])), why
 
 
 def _by_path(rows: Sequence[tuple[str, ...]]) -> Table:

@@ -26,15 +26,15 @@ def by_path_table(data: Data) -> FigureTable:
     mains = main_metrics()
     rows = []
     for cell, missing in named.items():
-        metric = mains.get(cell[2] or "")
+        metric = mains.get(cell[2])
         if metric is not None:
             rows += list(_rows(data, cell, metric, missing))
     return FigureTable(_COLUMNS, "llllrrr", tuple(rows))
 
 
-def _named_paths(data: Data) -> dict[tuple[str | None, ...], set[str]]:
+def _named_paths(data: Data) -> dict[tuple[str, ...], set[str]]:
     """Cells of which a trial lost a host, with the paths that their trials name."""
-    found: dict[tuple[str | None, ...], set[str]] = {}
+    found: dict[tuple[str, ...], set[str]] = {}
     for *cell, text in data.trials.select(*CELL, "evidence").iter_rows():
         of_trial = evidence(text)
         if paths := {*paths_of(of_trial, PART), *paths_of(of_trial, MISSING_PATHS)}:
@@ -43,17 +43,14 @@ def _named_paths(data: Data) -> dict[tuple[str | None, ...], set[str]]:
 
 
 def _rows(
-    data: Data, cell: tuple[str | None, ...], metric: str, named: set[str]
+    data: Data, cell: tuple[str, ...], metric: str, named: set[str]
 ) -> Iterator[tuple[str, ...]]:
-    def of_the_cell(frame: pl.DataFrame) -> pl.DataFrame:
-        same = [pl.col(key).eq_missing(value) for key, value in zip(CELL, cell, strict=True)]
-        return frame.filter(*same)
-
-    values = of_the_cell(data.observed).filter(metric=metric)
+    same = dict(zip(CELL, cell, strict=True))
+    values = data.observed.filter(metric=metric, **same)
     if values.is_empty():
         return
-    blocks = of_the_cell(data.trials)["block"].n_unique()
-    vpn, condition, measurement, parameters = (text or "" for text in cell)
+    blocks = data.trials.filter(**same)["block"].n_unique()
+    vpn, condition, measurement, parameters = cell
     shown = (
         vpn,
         data.labels.cell(condition, measurement, parameters),

@@ -84,7 +84,7 @@ def _values(rows: pl.DataFrame, way: str) -> Mapping[str, list[float]]:
     """Values of each metric of a direction, over the blocks."""
     found: dict[str, list[float]] = {}
     for metric, labels, value in rows.select("metric", "labels", "value").iter_rows():
-        if value is not None and json.loads(labels or "{}").get("direction") == way:
+        if value is not None and json.loads(labels).get("direction") == way:
             found.setdefault(metric, []).append(value)
     return found
 
@@ -170,7 +170,7 @@ def _bars(data: Data, trials: pl.DataFrame, way: str) -> tuple[DelayBar, ...]:
     )
     pooled: LatencyDistribution = EMPTY
     for labels, hdr_v2 in chosen.select("labels", "hdr_v2").iter_rows():
-        if json.loads(labels or "{}").get("direction") == way:
+        if json.loads(labels).get("direction") == way:
             pooled = pooled + decode(hdr_v2)
     if not pooled.total:
         return ()

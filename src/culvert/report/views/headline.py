@@ -102,7 +102,7 @@ class HeadlineView:
 
 def headline_views(data: Data) -> list[HeadlineView]:
     """Every condition's headline."""
-    versions = dict(data.trials.select("vpn", "version").drop_nulls().iter_rows())
+    versions = dict(data.trials.select("vpn", "version").iter_rows())
     return [_headline(data, headline, versions) for headline in data.headlines]
 
 

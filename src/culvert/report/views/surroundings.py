@@ -34,7 +34,7 @@ def surroundings_table(data: Data, *, compared: bool = False) -> FigureTable:
     )
     marked = pl.col("trial").is_in(list(data.marks))
     disturbed = of_cells.filter(marked).group_by(_KEYS, maintain_order=True).agg("trial")
-    quiet = of_cells.filter(~marked).join(disturbed, on=_KEYS, how="semi", nulls_equal=True)
+    quiet = of_cells.filter(~marked).join(disturbed, on=_KEYS, how="semi")
     without = _by_key(summarise_observed(quiet, looks=data.columns.design.looks))
     every = _by_key(data.summary)
     rows = []

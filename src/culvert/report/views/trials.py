@@ -88,19 +88,18 @@ def _left_out(frame: pl.DataFrame, total: int) -> str:
 def _views(data: Data, frame: pl.DataFrame) -> list[TrialView]:
     views = []
     for index, row in enumerate(frame.iter_rows(named=True)):
-        text = row["parameters"] or "{}"
         shown = row["status"] != "ok" or index < MOST_EVIDENCE
         views.append(
             TrialView(
                 number=row["trial"],
                 block=str(row["block"]) if row["block"] > 0 else "warm-up",
-                vpn=row["vpn"] or "",
+                vpn=row["vpn"],
                 colour=data.colours.get(row["vpn"], "#888888"),
-                cell=data.labels.cell(row["condition"] or "", row["measurement"] or "", text),
-                parameters=everything(row["measurement"] or "", text),
-                status=row["status"] or "unknown",
-                reason=row["reason"] or "",
-                remedy=row["remedy"] or "",
+                cell=data.labels.cell(row["condition"], row["measurement"], row["parameters"]),
+                parameters=everything(row["measurement"], row["parameters"]),
+                status=row["status"],
+                reason=row["reason"],
+                remedy=row["remedy"],
                 seconds=duration(row["duration_s"]),
                 checks=tuple(_checks(row["evidence"])) if shown else (),
             )
@@ -108,7 +107,7 @@ def _views(data: Data, frame: pl.DataFrame) -> list[TrialView]:
     return views
 
 
-def _checks(text: str | None) -> list[CheckView]:
+def _checks(text: str) -> list[CheckView]:
     """The checks of the proof; other parts of the evidence are shown unchanged."""
     found = evidence(text)
     views = []

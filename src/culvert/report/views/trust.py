@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import combinations
 
 import polars as pl
@@ -16,7 +17,6 @@ from culvert.plan.stopping import StopReason
 from culvert.report.leaves import at, evidence, find, leaf
 from culvert.report.model import Data
 from culvert.report.numbers import percent
-from culvert.report.run_info import moment
 from culvert.report.sentences import joined
 from culvert.report.views.delivered import decided_per_super_packet
 from culvert.report.views.leaks import leaking_trials
@@ -239,9 +239,9 @@ def days_apart(data: Data) -> bool:
     if data.foreign:
         return True  # the authors' own files have the dates of the data in a paper's tables
     days: dict[str, set[str]] = {}
-    for vpn, text in data.trials.select("vpn", "started_at").drop_nulls().iter_rows():
-        when = moment(text)
-        if when is None or when.timestamp() == 0:
+    for vpn, text in data.trials.select("vpn", "started_at").iter_rows():
+        when = datetime.fromisoformat(text)
+        if when.timestamp() == 0:
             return False
         days.setdefault(vpn, set()).add(when.date().isoformat())
     return len(days) > 1 and all(not one & other for one, other in combinations(days.values(), 2))
