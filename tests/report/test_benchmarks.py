@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
+
 from culvert.journal.format import Format
-from culvert.metrics import Better
-from culvert.report.benchmarks import Benchmark, tracked
+from culvert.report.benchmarks import tracked
 from tests.cli import Cli
 from tests.compare.runs import write_run
 
-FOUND = [
-    Benchmark("none, TCP", "goodput_bps", "bit/s", Better.MORE, 9, 1e9, 9e8, 1.1e9),
-    Benchmark("none, TCP", "cpu_s_per_gb", "s/GB", Better.LESS, 3, 0.5, None, None),
-    Benchmark("none, TCP", "what", "1", Better.NEITHER, 3, 0.5, None, None),
-]
+FOUND = pl.DataFrame(
+    [
+        ("goodput_bps", "bit/s", 9, 1e9, 9e8, 1.1e9),
+        ("cpu_s_per_gb", "s/GB", 3, 0.5, None, None),
+        ("what", "1", 3, 0.5, None, None),
+    ],
+    schema=["metric", "unit", "n", "median", "low", "high"],
+    orient="row",
+).with_columns(name=pl.lit("none, TCP"), measurement=pl.lit("tcp"))
 
 
 def test_bencher_gets_every_metric_with_its_interval() -> None:

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -81,10 +80,6 @@ class Advice:
     cpu_clients: int | None
     basis: str
     to_measure: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """In JSON's types."""
-        return asdict(self)
 
 
 def advise(rows: pl.DataFrame, required: Requirement, looks: Looks = ONCE) -> list[Advice]:

@@ -94,18 +94,14 @@ class Medians:
 
 
 @dataclass(frozen=True)
-class Headline:
-    """One condition: its questions, the answer of each VPN, and the winners."""
+class Headline(Medians):
+    """One condition with the answer of each VPN, and the winners."""
 
-    condition: str
-    questions: tuple[Question, ...]
-    vpns: tuple[str, ...]
-    """As in ``Medians``."""
     answers: Mapping[tuple[str, str], Answer]
     """By VPN and question key; absent where there is no trial that counts."""
     winners: Mapping[str, Winner]
     """By question key; the baseline does not compete."""
-    apart: frozenset[str] = frozenset()
+    apart: frozenset[str]
     """VPNs whose figures are not comparable with the baseline's here."""
 
 
@@ -177,7 +173,7 @@ def _headline(
         if winner is not None and not line.crossed(vpn for vpn in absolute if not bare(vpn)):
             winners[question.key] = winner
     apart = frozenset(vpn for vpn in medians.vpns if line.crossed((vpn, BASELINE)))
-    return Headline(medians.condition, medians.questions, medians.vpns, answers, winners, apart)
+    return Headline(**vars(medians), answers=answers, winners=winners, apart=apart)
 
 
 def _questions(condition: str, summary: pl.DataFrame) -> list[Question]:

@@ -7,75 +7,46 @@ benchmarks of https://github.com/benchmark-action/github-action-benchmark.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from culvert.analysis.declared import better_of, compared_metrics
+from culvert.analysis.observations import CELL
 from culvert.journal.format import Format
 from culvert.metrics import Better
 from culvert.report.model import read
 
 
-@dataclass(frozen=True)
-class Benchmark:
-    """One metric of one cell: its median, and its interval where there are enough trials."""
-
-    name: str
-    metric: str
-    unit: str
-    better: Better
-    n: int
-    median: float
-    low: float | None
-    high: float | None
-
-
-def benchmarks(directory: Path) -> list[Benchmark]:
-    """Those of a run. Raises JournalError."""
+def benchmarks(directory: Path) -> pl.DataFrame:
+    """The rows of a run's summary, with ``name``, that of the cell. Raises JournalError."""
     data = read(directory)
-    compared = pl.col("metric").is_in(compared_metrics())
-    rows = data.summary.filter(compared, labels="{}")
-    return [
-        Benchmark(
-            f"{row['vpn']}, "
-            + data.labels.cell(row["condition"], row["measurement"], row["parameters"]),
-            row["metric"],
-            row["unit"],
-            better_of(row["metric"], row["measurement"]),
-            row["n"],
-            row["median"],
-            row["low"],
-            row["high"],
-        )
-        for row in rows.iter_rows(named=True)
-    ]
+    rows = data.summary.filter(pl.col("metric").is_in(compared_metrics()), labels="{}")
+    names = [f"{vpn}, {data.labels.cell(*cell)}" for vpn, *cell in rows.select(CELL).iter_rows()]
+    return rows.with_columns(name=pl.Series(names, dtype=pl.String))
 
 
-def tracked(found: list[Benchmark], tracker: Format) -> Any:
+def tracked(found: pl.DataFrame, tracker: Format) -> Any:
     """The document of that tracker, for JSON."""
+    rows = found.iter_rows(named=True)
     if tracker is Format.BENCHER:
-        return _bencher(found)
+        document: dict[str, dict[str, dict[str, float]]] = {}
+        for row in rows:
+            ends = {"value": "median", "lower_value": "low", "upper_value": "high"}
+            known = {name: row[end] for name, end in ends.items() if row[end] is not None}
+            document.setdefault(row["name"], {})[row["metric"].replace("_", "-")] = known
+        return document
     wanted = Better.MORE if tracker is Format.BIGGER else Better.LESS
-    return list(_custom(one for one in found if one.better is wanted))
+    return [_custom(row) for row in rows if better_of(row["metric"], row["measurement"]) is wanted]
 
 
-def _bencher(found: list[Benchmark]) -> dict[str, dict[str, dict[str, float]]]:
-    document: dict[str, dict[str, dict[str, float]]] = {}
-    for one in found:
-        values = {"value": one.median, "lower_value": one.low, "upper_value": one.high}
-        measure = one.metric.replace("_", "-")
-        known = {name: value for name, value in values.items() if value is not None}
-        document.setdefault(one.name, {})[measure] = known
-    return document
-
-
-def _custom(found: Iterator[Benchmark]) -> Iterator[dict[str, Any]]:
-    for one in found:
-        entry = {"name": f"{one.name}: {one.metric}", "unit": one.unit, "value": one.median}
-        if one.low is not None and one.high is not None:
-            entry["range"] = f"{one.low:g} to {one.high:g}"
-        yield entry | {"extra": f"median of {one.n} trials"}
+def _custom(row: dict[str, Any]) -> dict[str, Any]:
+    entry = {
+        "name": f"{row['name']}: {row['metric']}",
+        "unit": row["unit"],
+        "value": row["median"],
+    }
+    if row["low"] is not None and row["high"] is not None:
+        entry["range"] = f"{row['low']:g} to {row['high']:g}"
+    return entry | {"extra": f"median of {row['n']} trials"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import polars as pl
@@ -47,7 +48,7 @@ def show_advice(runs: Sequence[Path], rate: str, clients: int, *, as_json: bool)
     if as_json:
         print_json(
             [
-                {"run": str(directory), "machine": machines[directory], **one.as_json()}
+                {"run": str(directory), "machine": machines[directory], **asdict(one)}
                 for directory, one in found
             ]
         )
