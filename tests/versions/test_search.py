@@ -11,13 +11,13 @@ import pytest
 
 from culvert.errors import CulvertError
 from culvert.versions.builds import BuildError
-from culvert.versions.search import Bench, Found, Search
+from culvert.versions.search import Found, Search
 
 COMMITS = [f"c{number}" for number in range(1, 17)]
 
 
 @dataclass
-class Simulated(Bench):
+class Simulated:
     """``changed`` and the commits after it have the change."""
 
     changed: str
@@ -27,9 +27,6 @@ class Simulated(Bench):
     before: Sequence[tuple[str, float]] = ()
     measured: list[tuple[str, float]] = field(default_factory=list)
     noise: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
-
-    def earlier(self) -> Sequence[tuple[str, float]]:
-        return self.before
 
     def difference(self, commit: str) -> float:
         if commit in self.broken:
@@ -46,7 +43,10 @@ class Simulated(Bench):
 
 def found(bench: Simulated, *, most: int = 200) -> tuple[Found, list[str]]:
     said: list[str] = []
-    return Search(COMMITS, bench, math.log(0.95), 0.05, most, said.append).run(), said
+    search = Search(
+        COMMITS, bench.before, bench.difference, math.log(0.95), 0.05, most, said.append
+    )
+    return search.run(), said
 
 
 def test_the_commit_is_named() -> None:

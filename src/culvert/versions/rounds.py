@@ -6,7 +6,7 @@ import io
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,6 @@ from culvert.versions.builds import Builder
 from culvert.versions.claim import Claim
 from culvert.versions.composed import Composed
 from culvert.versions.repository import SHORT
-from culvert.versions.search import Bench
 from culvert.vpns.registry import installed_catalogue
 
 GOOD, TESTED = "good", "tested"
@@ -33,7 +32,7 @@ _ROUND = re.compile(r"(\d{3,})-[0-9a-f]+")
 
 
 @dataclass(frozen=True)
-class Rounds(Bench):
+class Rounds:
     """``good`` is the commit that all others are compared with; ``directory`` has a run for each
     round."""
 
@@ -58,7 +57,8 @@ class Rounds(Bench):
         for commit in (self.good, bad):
             self.builder.build(commit)
 
-    def earlier(self) -> Sequence[tuple[str, float]]:
+    def earlier(self) -> list[tuple[str, float]]:
+        """The commits and differences of all rounds, for ``Search``. Raises UsageError."""
         found = []
         for _, directory in self._rounds():
             builds = _builds(directory)
@@ -74,6 +74,7 @@ class Rounds(Bench):
         return found
 
     def difference(self, commit: str) -> float:
+        """That of a new round, for ``Search``."""
         number = 1 + max((number for number, _ in self._rounds()), default=0)
         builds = {
             GOOD: self.builder.build(self.good),

@@ -1,12 +1,11 @@
 """The search for the commit that changed a figure: which commit is measured next, and when it ends.
 
-``culvert.statistics.bisection`` decides; a bench builds and measures.
+``culvert.statistics.bisection`` decides.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,21 +29,6 @@ _TRIES = 3
 """Times that a commit may fail to be measured before it is skipped."""
 
 
-class Bench(ABC):
-    """Builds commits and measures them beside the good one."""
-
-    @abstractmethod
-    def earlier(self) -> Sequence[tuple[str, float]]:
-        """Commits and differences that an interrupted search has measured, in their order."""
-
-    @abstractmethod
-    def difference(self, commit: str) -> float:
-        """The logarithm of the commit's figure over the good one's, of one block.
-
-        Raises BuildError if it does not build, CulvertError if a trial does not count.
-        """
-
-
 @dataclass(frozen=True)
 class Found:
     """``commits`` have the change with this probability; a single one, or several that cannot be
@@ -63,10 +47,16 @@ class Found:
 @dataclass
 class Search:
     """Among ``commits``, the oldest first and the bad one last. ``change`` is as in the claim;
-    ``error`` is the probability of a wrong answer; ``most`` limits the blocks."""
+    ``error`` is the probability of a wrong answer; ``most`` limits the blocks.
+
+    ``earlier``: commits that an interrupted search has measured, with their differences.
+    ``difference`` measures a block of a commit: the logarithm of its figure over the good one's. It
+    raises BuildError if the commit does not build, CulvertError if a trial does not count.
+    """
 
     commits: Sequence[str]
-    bench: Bench
+    earlier: Sequence[tuple[str, float]]
+    difference: Callable[[str], float]
     change: float
     error: float
     most: int
@@ -75,9 +65,7 @@ class Search:
     def __post_init__(self) -> None:
         places = {commit: place for place, commit in enumerate(self.commits, 1)}
         self._seen = [
-            Difference(places[commit], value)
-            for commit, value in self.bench.earlier()
-            if commit in places
+            Difference(places[commit], value) for commit, value in self.earlier if commit in places
         ]
         self._skipped: set[int] = set()
         self._failures: Counter[int] = Counter()
@@ -136,7 +124,7 @@ class Search:
     def _measure(self, place: int) -> None:
         commit = self.commits[place - 1]
         try:
-            value = self.bench.difference(commit)
+            value = self.difference(commit)
         except CulvertError as error:
             self._failures[place] += 1
             last = isinstance(error, BuildError) or self._failures[place] >= _TRIES

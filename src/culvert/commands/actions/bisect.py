@@ -32,12 +32,13 @@ def run_bisect(
     repository = builder.repository
     first, last = repository.commit(good), repository.commit(bad)
     commits = repository.after(first, last)
-    bench = Rounds(builder, composed, Claim.read(claim), first, directory)
-    bench.prepare(last)
+    rounds = Rounds(builder, composed, Claim.read(claim), first, directory)
+    rounds.prepare(last)
     search = Search(
         commits,
-        bench,
-        bench.claim.change,
+        rounds.earlier(),
+        rounds.difference,
+        rounds.claim.change,
         rate,
         most // 2,
         lambda text: err.print(text, markup=False, highlight=False),
@@ -46,7 +47,7 @@ def run_bisect(
     if as_json:
         print_json({"claim": claim, "trials": 2 * found.blocks, **asdict(found)})
     else:
-        out.print(_said(found, bench.claim, builder, len(commits)), markup=False, highlight=False)
+        out.print(_said(found, rounds.claim, builder, len(commits)), markup=False, highlight=False)
     return found.named
 
 
