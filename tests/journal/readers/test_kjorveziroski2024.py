@@ -25,15 +25,14 @@ from culvert.journal.papers.kjorveziroski2024.order import (
 from culvert.journal.papers.kjorveziroski2024.published import foreign_tables
 from culvert.journal.papers.kjorveziroski2024.runs import cells
 from culvert.journal.readers.formats import ForeignFormat
-from culvert.journal.readers.knb import read
+from culvert.journal.readers.knb import read as read_knb
 from culvert.journal.readers.naming import Naming
 from culvert.report.html.page import render
-from culvert.report.model import Data
+from culvert.report.model import Data, read
 from culvert.report.terminal.summary import summary_of
 from culvert.report.views.paper import paper_tables, paper_tests
 from culvert.run.importing import ImportRequest, import_files
 
-from .gathered import gathered
 from .published import DATA, needs_data, printed_rows
 
 pytestmark = needs_data
@@ -111,7 +110,7 @@ def test_the_paper_s_p_of_0_22_pools_requests(tmp_path: Path) -> None:
         ("01-native-mtu1230/k8s-api-benchmark-run8.csv", 4701),
         ("02-native-mtu1450/k8s-api-benchmark-run3.csv", 4928),
     ]
-    data = gathered(tmp_path / "run")
+    data = read(tmp_path / "run")
     (row,) = data.pooled.filter(pl.col("pooled_p").is_not_null()).iter_rows(named=True)
     assert (row["vpn"], f"{row['pooled_p']:.2f}") == ("none/mtu-1450", "0.22")
     assert (row["trials"], row["pooled_n"]) == (10, 49926)
@@ -126,7 +125,7 @@ def test_the_paper_s_p_of_0_22_pools_requests(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def data(knb: Path) -> Data:
-    return gathered(knb)
+    return read(knb)
 
 
 def test_the_paper_s_claims_are_judged_by_its_own_data(data: Data) -> None:
@@ -189,7 +188,7 @@ def test_numbers_in_time_are_permutations() -> None:
 
 
 def test_only_the_published_rows_are_recognised() -> None:
-    runs = read(DATA / "all-merged.csv").runs
+    runs = read_knb(DATA / "all-merged.csv").runs
     assert recognised(runs)
     assert not recognised([*runs, replace(runs[0], name="mine")])
     assert not recognised([replace(run, reported={}) for run in runs])

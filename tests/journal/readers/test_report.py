@@ -13,14 +13,13 @@ from culvert.errors import StudyError
 from culvert.journal.readers.formats import ForeignFormat
 from culvert.journal.readers.naming import Naming
 from culvert.report.html.page import facts
-from culvert.report.model import Data
+from culvert.report.model import Data, read
 from culvert.report.terminal.summary import summary_of
 from culvert.report.views.headline import headline_views
 from culvert.report.views.trials import trial_list
 from culvert.report.views.trust import limits, trust
 from culvert.run.importing import ImportRequest, import_files
 
-from .gathered import gathered
 from .samples import IPERF3, KNB_HEADER, PING
 
 NAMES = {"11-native-mtu1230": 700, "12-native-mtu1450": 770, "31-netbird": 690, "41-zerotier": 300}
@@ -39,7 +38,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
     source.write_text("\n".join([KNB_HEADER, *rows, "cut"]))
     out = directory / "run"
     import_files(ImportRequest(ForeignFormat.KNB, [source], out, Naming(), ""))
-    return gathered(out)
+    return read(out)
 
 
 def test_it_says_that_it_was_imported(data: Data) -> None:
@@ -69,7 +68,7 @@ def test_one_run_of_each_needs_more_trials_not_blocks(tmp_path: Path) -> None:
         (tmp_path / f"{name}.txt").write_text(PING)
     files = sorted(tmp_path.glob("*.txt"))
     import_files(ImportRequest(ForeignFormat.PING, files, tmp_path / "run", Naming(), ""))
-    (view,) = headline_views(gathered(tmp_path / "run"))
+    (view,) = headline_views(read(tmp_path / "run"))
     assert {one.standing for one in view.winners} == {
         "cannot decide with 1 trial, about 4 more: office"
     }
@@ -111,7 +110,7 @@ def test_only_iperf3_at_one_rate_has_a_card_for_udp(
         paths[-1].write_text(json.dumps(document), "utf-8")
     out = tmp_path / "run"
     import_files(ImportRequest(ForeignFormat.IPERF3, paths, out, Naming(), ""))
-    found = gathered(out)
+    found = read(out)
     assert set(found.observed["vpn"]) == {"a", "b"}
     assert [card.title for view in headline_views(found) for card in view.winners] == titles
 
@@ -155,7 +154,7 @@ def test_a_study_s_claims_are_judged_by_an_import(tmp_path: Path) -> None:
     files, out = [tmp_path / "all.csv"], tmp_path / "run"
     study = str(tmp_path / "mine.toml")
     import_files(ImportRequest(ForeignFormat.KNB, files, out, naming, "", study))
-    data = gathered(out)
+    data = read(out)
     verdicts = {one.id: str(one.verdict) for one in data.claims.judged}
     assert verdicts == {"alike": "supported", "late": "not testable here"}
     assert not data.claims.judged[0].parts[0].paired
