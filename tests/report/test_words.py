@@ -135,7 +135,6 @@ def test_shares_times_and_durations() -> None:
     assert percent(0.5) == "50 %"
     assert duration(252) == "4 min 12 s"
     assert duration(7300) == "2 h 1 min"
-    assert duration(None) == "\u2013"
     assert joined(["a", "b", "c"]) == "a, b and c"
 
 

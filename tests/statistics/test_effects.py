@@ -91,9 +91,3 @@ def test_names_of_sizes() -> None:
     assert cliffs_delta([value + 1000 for value in low], low).size is Size.LARGE
     assert cliffs_delta([value + 12 for value in low], low).size is Size.SMALL
     assert cliffs_delta([value + 22 for value in low], low).size is Size.MEDIUM
-
-
-def test_an_empty_series_is_refused() -> None:
-    for call in (cliffs_delta, hodges_lehmann, mann_whitney):
-        with pytest.raises(ValueError, match="two series"):
-            call([], [1.0])

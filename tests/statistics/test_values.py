@@ -24,8 +24,8 @@ def test_figures_are_numpys(sample: list[float]) -> None:
         )
 
 
-def test_nothing_and_infinity_cannot_be_described() -> None:
-    for bad in ([], [1.0, float("nan")], [float("inf")]):
+def test_infinity_cannot_be_described() -> None:
+    for bad in ([1.0, float("nan")], [float("inf")]):
         with pytest.raises(ValueError, match=r"."):
             describe(bad)
 

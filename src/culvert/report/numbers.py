@@ -129,10 +129,8 @@ def percent(ratio: float) -> str:
     return f"{grouped(100 * ratio, min(2, decimals_for(100 * ratio, 2)))} %"
 
 
-def duration(seconds: float | None) -> str:
-    """``4 min 12 s``, ``2.1 s``; an en dash if it is not known."""
-    if seconds is None or not math.isfinite(seconds):
-        return "\u2013"
+def duration(seconds: float) -> str:
+    """``4 min 12 s``, ``2.1 s``."""
     if seconds < 60:
         return f"{grouped(seconds, min(2, decimals_for(seconds, 2)))} s"
     minutes, rest = divmod(round(seconds), 60)

@@ -1,4 +1,4 @@
-"""How large a difference is, without assumptions on the distribution."""
+"""How large a difference is, without assumptions on the distribution. No series is empty."""
 
 from __future__ import annotations
 
@@ -43,13 +43,10 @@ class Shift:
 
 
 def cliffs_delta(a: Values, b: Values) -> Delta:
-    """Cliff's delta with the interval of Feng and Cliff (J. Mod. Appl. Stat. Methods 3, 2004).
-
-    Raises ValueError if a series is empty.
-    """
+    """Cliff's delta with the interval of Feng and Cliff (J. Mod. Appl. Stat. Methods 3, 2004)."""
     from scipy.special import ndtri, stdtrit  # noqa: PLC0415 - slow to import, seldom needed
 
-    x, y = _both(a, b)
+    x, y = array(a), array(b)
     of_x, of_y = _dominance(x, y), -_dominance(y, x)
     # A sum of whole numbers, so that delta(a, b) is exactly -delta(b, a).
     value = float(of_x.sum()) / (x.size * y.size)
@@ -75,11 +72,11 @@ def hodges_lehmann(a: Values, b: Values) -> Shift:
     """The median of all differences a - b (Hodges and Lehmann, Ann. Math. Stat. 34, 1963).
 
     The interval inverts the Mann-Whitney test (Hollander, Wolfe and Chicken, 2014, section 4.3) by
-    its normal approximation. Raises ValueError if a series is empty.
+    its normal approximation.
     """
     from scipy.special import ndtri  # noqa: PLC0415 - slow to import, seldom needed
 
-    x, y = (np.sort(one) for one in _both(a, b))
+    x, y = np.sort(array(a)), np.sort(array(b))
     m, n = x.size, y.size
     every = m * n
     z = float(ndtri((1 + _LEVEL) / 2))
@@ -88,13 +85,6 @@ def hodges_lehmann(a: Values, b: Values) -> Shift:
     lower, upper, low, high = ordered_differences(x, y, places)
     value = lower + (upper - lower) / 2
     return Shift(value, None, None) if below < 1 else Shift(value, low, high)
-
-
-def _both(a: Values, b: Values) -> tuple[Array, Array]:
-    x, y = array(a), array(b)
-    if not x.size or not y.size:
-        raise ValueError("an effect needs two series")
-    return x, y
 
 
 def _dominance(x: Array, y: Array) -> Array:

@@ -55,10 +55,8 @@ class Description:
 
 
 def describe(values: Values) -> Description:
-    """Of a series. Raises ValueError for an empty one."""
+    """Of a series, which is not empty."""
     sample = array(values)
-    if not sample.size:
-        raise ValueError("nothing to describe")
     mean = float(sample.mean())
     sd = spread(sample) if sample.size > 1 else None
     cv = None if sd is None or mean == 0 else sd / abs(mean)
