@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
-from culvert.statistics.differences import ordered_differences
 from culvert.statistics.values import Array, Values, array
 
 _LEVEL = 0.95
 """Of all intervals."""
+_GRID = 96
+"""So many values of each series tell between which differences the answer is."""
+Places = NDArray[np.intp]
 
 
 class Size(StrEnum):
@@ -82,7 +86,7 @@ def hodges_lehmann(a: Values, b: Values) -> Shift:
     z = float(ndtri((1 + _LEVEL) / 2))
     below = round(every / 2 - z * np.sqrt(every * (m + n + 1) / 12))
     places = [(every - 1) // 2, every // 2, max(0, below - 1), min(every - 1, every - below)]
-    lower, upper, low, high = ordered_differences(x, y, places)
+    lower, upper, low, high = _ordered_differences(x, y, places)
     value = lower + (upper - lower) / 2
     return Shift(value, None, None) if below < 1 else Shift(value, low, high)
 
@@ -112,3 +116,48 @@ def _size(value: float) -> Size:
     if abs(value) < 0.33:
         return Size.SMALL
     return Size.MEDIUM if abs(value) < 0.474 else Size.LARGE
+
+
+def _ordered_differences(x: Array, y: Array, places: Sequence[int]) -> list[float]:
+    """The values at ``places`` (from 0) of all x[i] - y[j] in ascending order; x and y sorted.
+
+    Two series of a thousand have a million differences; a table of many pairs must not sort them.
+    """
+    begin, end = _bracket(x, y, places)
+    many = end - begin
+    # One after the other, the y between begin and end of each x.
+    starts = np.repeat(np.cumsum(many) - many, many)
+    within = np.arange(many.sum()) - starts + np.repeat(begin, many)
+    left = np.repeat(x, many) - y[within]
+    # What lies behind the end is subtracted more, so it comes before.
+    before = int((y.size - end).sum())
+    wanted = [place - before for place in places]
+    left.partition(wanted)
+    return [float(left[place]) for place in wanted]
+
+
+def _bracket(x: Array, y: Array, places: Sequence[int]) -> tuple[Places, Places]:
+    """For each x the range of y whose differences can be at ``places``."""
+    begin: Places = np.zeros(x.size, np.intp)
+    end: Places = np.full(x.size, y.size, np.intp)
+    every = x.size * y.size
+    if every <= _GRID**2:
+        return begin, end
+    few = np.subtract.outer(_thin(x), _thin(y)).ravel()
+    margin = 1 / _GRID
+    slack = 8 * np.finfo(np.float64).eps * (np.abs(x).max() + np.abs(y).max())
+    first = int(max(0.0, min(places) / every - margin) * (few.size - 1))
+    last = int(np.ceil(min(1.0, max(places) / every + margin) * (few.size - 1)))
+    few.partition([first, last])
+    low, high = few[first] - slack, few[last] + slack
+    near_begin, near_end = np.searchsorted(y, x - high), np.searchsorted(y, x - low, "right")
+    before = int((y.size - near_end).sum())
+    inside = int((near_end - near_begin).sum())
+    if before <= min(places) and max(places) < before + inside:
+        return near_begin, near_end
+    return begin, end
+
+
+def _thin(ordered: Array) -> Array:
+    places = np.linspace(0, ordered.size - 1, min(_GRID, ordered.size)).round().astype(np.intp)
+    return ordered[places]
