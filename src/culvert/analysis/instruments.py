@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,13 +26,17 @@ class InstrumentBeside:
     condition: str
     measurement: str
     parameters: str
-    instrument: str
     metric: str
     unit: str
+    instrument: str
     median: float
     n: int
     ratio: float | None
     interval: Interval | None
+
+
+_Cell = tuple[str, str, str, str, str, str]
+"""The first six fields: all that instruments of one cell have in common."""
 
 
 def instruments_beside(observed: pl.DataFrame, *, seed: int = 0) -> list[InstrumentBeside]:
@@ -40,51 +44,33 @@ def instruments_beside(observed: pl.DataFrame, *, seed: int = 0) -> list[Instrum
 
     ``observed`` as ``observations`` returns it.
     """
-    found: list[InstrumentBeside] = []
+    cells: dict[_Cell, dict[str, list[float]]] = {}
     for measurement, metric in main_metrics().items():
-        cells: dict[tuple[str, str, str], dict[str, pl.DataFrame]] = {}
-        rows = pick(observed, metric, measurement=measurement)
-        for (vpn, condition, parameters), frame in rows.group_by(
-            "vpn", "condition", "parameters", maintain_order=True
-        ):
-            given = Parameters(parameters)
-            instrument = str(given.values.get("instrument", PROBE))
-            rest = given.without({"instrument"})
-            cells.setdefault((str(vpn), str(condition), rest), {})[instrument] = frame
-        for cell, frames in cells.items():
-            if len(frames) > 1:
-                found += _compared(cell, measurement, metric, frames, seed)
-    return found
-
-
-def _compared(
-    cell: tuple[str, str, str],
-    measurement: str,
-    metric: str,
-    frames: dict[str, pl.DataFrame],
-    seed: int,
-) -> Iterator[InstrumentBeside]:
-    vpn, condition, parameters = cell
-    own = frames[PROBE].sort("trial")["value"].to_list() if PROBE in frames else None
-    for instrument in sorted(frames, key=lambda name: (name != PROBE, name)):
-        frame = frames[instrument].sort("trial")
-        values = frame["value"].to_list()
-        median = float(np.median(values))
-        ratio = interval = None
-        if own is not None and instrument != PROBE:
-            base = float(np.median(own))
-            ratio = median / base if base else None
-            interval = ratio_of_medians(values, own, seed=seed)
-        yield InstrumentBeside(
-            vpn,
-            condition,
-            measurement,
-            parameters,
-            instrument,
-            metric,
-            str(frame["unit"][0]),
-            median,
-            len(values),
-            ratio,
-            interval,
+        series = (
+            pick(observed, metric, measurement=measurement)
+            .group_by("vpn", "condition", "parameters", "unit", maintain_order=True)
+            .agg(pl.col("value").sort_by("trial"))
         )
+        for vpn, condition, parameters, unit, values in series.iter_rows():
+            given = Parameters(parameters)
+            cell = (vpn, condition, measurement, given.without({"instrument"}), metric, unit)
+            cells.setdefault(cell, {})[str(given.values.get("instrument", PROBE))] = values
+    return [
+        _beside(cell, instrument, found, seed)
+        for cell, found in cells.items()
+        if len(found) > 1
+        for instrument in sorted(found, key=lambda name: (name != PROBE, name))
+    ]
+
+
+def _beside(
+    cell: _Cell, instrument: str, found: Mapping[str, list[float]], seed: int
+) -> InstrumentBeside:
+    own, values = found.get(PROBE), found[instrument]
+    median = float(np.median(values))
+    ratio = interval = None
+    if own is not None and instrument != PROBE:
+        base = float(np.median(own))
+        ratio = median / base if base else None
+        interval = ratio_of_medians(values, own, seed=seed)
+    return InstrumentBeside(*cell, instrument, median, len(values), ratio, interval)
