@@ -21,7 +21,6 @@ from culvert.labs.process import Process
 from culvert.probe.client import Probe
 from culvert.runid import new_run_id
 from culvert.topology.spec import LabSpec
-from culvert.vpns.parts.forwarding import Forwarding
 from culvert.waiting import wait_until
 from tests.labs.hosts.connections import connect
 from tests.labs.hosts.remains import init_of, processes, remains, wait_unchanged
@@ -207,14 +206,12 @@ def test_settings_of_a_hub_are_undone_when_the_agent_is_killed(
     assert demo.node("a").sysctl(redirects) == "1"
     lab = HostsLab(fleet, LabSpec())
     lab.open()
-    node, hub = lab.nodes["a"], Forwarding()
+    node = lab.nodes["a"]
     _busy(node)
-    for _ in range(2):  # the value of the host's own is the first
-        hub.enable(node, "mine0")
-        assert demo.node("a").sysctl(redirects) == "0"
-        hub.restore()
-        assert demo.node("a").sysctl(redirects) == "1"
-    hub.enable(node, "mine0")
+    for value in ("0", "1", "0"):  # the value of the host's own is the first
+        node.set_sysctl(redirects, value)
+        assert demo.node("a").sysctl(redirects) == value
+    node.set_sysctl("net/ipv4/conf/mine0/forwarding", "1")
     assert demo.node("a").sysctl("net/ipv4/conf/mine0/forwarding") == "1"
     assert demo.node("a").sysctl("net/ipv4/ip_forward") == "0"
     if victim == "agent":
