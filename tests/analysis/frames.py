@@ -26,7 +26,7 @@ def rows(
     parameters: str = "{}",
     first_trial: int = 1,
 ) -> pl.DataFrame:
-    """Rows of one metric: VPN -> its value in block 1, 2, ..."""
+    """Rows of one metric: VPN -> its value in block 1, 2, ...; None: a trial without metrics."""
     found: list[dict[str, object]] = []
     for vpn, series in values.items():
         for block, value in enumerate(series, start=1):
@@ -40,9 +40,9 @@ def rows(
                     "condition": "clean",
                     "measurement": measurement,
                     "parameters": parameters,
-                    "metric": metric,
+                    "metric": None if value is None else metric,
                     "labels": labels,
-                    "unit": "bit/s",
+                    "unit": None if value is None else "bit/s",
                     "value": value,
                     "status": status,
                     "reason": "",
