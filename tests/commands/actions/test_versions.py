@@ -117,6 +117,8 @@ def test_wrong_use_is_named_before_anything_is_built(
     history(tmp_path / "vpn", ["one"])
     found = say("versions", "HEAD", "HEAD", *words, "--budget", "soon")
     assert (found.code, "soon" in found.err) == (2, True)
+    wrong = say("versions", "HEAD", "HEAD", *words, "--metrics", "godput_bps")
+    wrong.refused(2, "--metrics godput_bps: the study measures no such metric", "goodput_bps")
     found = say("versions", "HEAD", "HEAD", *words)
     assert (found.code, "ended with exit code 1" in found.err) == (1, True)
     say("versions", "HEAD", "", *words).refused(2, 'commit "": it is not in the repository')

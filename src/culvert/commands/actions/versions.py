@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from culvert.api.opening import measure
@@ -17,8 +19,11 @@ from culvert.console import err
 from culvert.errors import CulvertError, NotPossible, UsageError
 from culvert.journal.journal import Journal
 from culvert.labs.this_machine import ThisMachine
+from culvert.metrics import EVERY_TRIAL
 from culvert.study.builds import split_build
+from culvert.study.catalogue import installed_measurements
 from culvert.study.study import Study
+from culvert.study.table import near
 from culvert.tools import preferring
 from culvert.versions import composed
 from culvert.versions.builds import Builder
@@ -56,6 +61,8 @@ def run_versions(request: VersionsRequest, form: Form) -> bool:
     plan = {"blocks": {"budget": request.budget}}
     text = request.composed.text({BASE: composed.UNBUILT, HEAD: composed.UNBUILT}, plan)
     study = Study.parse(text, installed_catalogue(), source=request.composed.study)
+    metrics = metrics_of(request.metrics)
+    _require_metrics(study, metrics)
     revisions = {BASE: request.base, HEAD: request.head}
     commits = {name: request.builder.repository.commit(one) for name, one in revisions.items()}
     builds = {}
@@ -71,7 +78,7 @@ def run_versions(request: VersionsRequest, form: Form) -> bool:
     for vpn in both:
         _require_trials(run, vpn)
     a, b = sides([str(run.directory)], both)
-    outcome = compare(a, b, tolerance=tolerance, alpha=alpha, metrics=metrics_of(request.metrics))
+    outcome = compare(a, b, tolerance=tolerance, alpha=alpha, metrics=metrics)
     write(outcome, Form.MARKDOWN, run.directory / "compare.md")
     write(outcome, Form.JUNIT, run.directory / "compare.xml")
     err.print(f"report: {run.report().absolute()}", markup=False)
@@ -82,6 +89,16 @@ def run_versions(request: VersionsRequest, form: Form) -> bool:
 def broken(outcome: CompareOutcome) -> bool:
     """Whether a cell that the base has was not measured with the head: it is no VPN any more."""
     return any(one.side == "B" for one in outcome.absent)
+
+
+def _require_metrics(study: Study, patterns: Sequence[str]) -> None:
+    """Raise UsageError if the study measures none of these."""
+    kinds = {one.kind for measured in study.requested.values() for one in measured}
+    declared = [spec for kind in kinds for spec in installed_measurements()[kind].metrics]
+    known = [spec.name for spec in (*EVERY_TRIAL, *declared)]
+    if patterns and not any(fnmatchcase(name, one) for name in known for one in patterns):
+        why = "the study measures no such metric"
+        raise UsageError(f"--metrics {','.join(patterns)}", why, near(patterns[0], known))
 
 
 def _require_parts(vpn: str, build: Path) -> None:
