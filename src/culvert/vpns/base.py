@@ -73,7 +73,7 @@ class Vpn(ABC, Generic[AnyNode]):
     ipv6_inside: bool = False
     """Whether measured packets can have IPv6: the driver gives members the addresses of
     ``inner_ipv6()`` where the lab requests such."""
-    no_initiation: ClassVar[str] = ""
+    no_initiation: str = ""
     """Why no initiation can be measured; empty if one can."""
     on_demand: ClassVar[bool] = False
     """Whether a packet for the tunnel brings it up, without any command. Then a warm start is the

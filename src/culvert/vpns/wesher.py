@@ -67,8 +67,10 @@ class Wesher(ManagedWireGuard):
     gossip_port = GOSSIP_PORT
 
     def choose(self, lab: Lab) -> None:
-        """Also the gossip's port."""
+        """Also the gossip's port. A member has no address inside while it is alone."""
         super().choose(lab)
+        if len(lab.members) == 2:
+            self.no_initiation = "the target has no address to answer at before the source joins"
         self.gossip_port = lab.free_port(GOSSIP_PORT)
 
     def configure(self) -> None:
