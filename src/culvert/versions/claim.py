@@ -39,12 +39,17 @@ class Claim:
         share = float(percent) / 100 * (1 if way == "rises" else -1)
         if share <= -1 or share == 0:
             raise _wrong(text, f"nothing {way} by {percent} %", 'write "falls by 5 %"')
-        return cls(kind, _metric(text, known[kind], word), math.log1p(share))
+        return cls(kind, _metric(text, kind, word), math.log1p(share))
 
 
-def _metric(text: str, measurement: type, word: str) -> str:
-    names = [spec.name for spec in (*measurement.metrics, *EVERY_TRIAL)]  # type: ignore[attr-defined]
-    headline = getattr(measurement, "headline", "")
+def metric_names(kind: str) -> list[str]:
+    """Of an installed measurement, with those of every trial."""
+    return [spec.name for spec in (*installed_measurements()[kind].metrics, *EVERY_TRIAL)]
+
+
+def _metric(text: str, kind: str, word: str) -> str:
+    names = metric_names(kind)
+    headline = getattr(installed_measurements()[kind], "headline", "")
     if word in names:
         return word
     begin = [name for name in names if name.startswith(f"{word}_")]

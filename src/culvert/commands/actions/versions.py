@@ -19,14 +19,13 @@ from culvert.console import err
 from culvert.errors import CulvertError, NotPossible, UsageError
 from culvert.journal.journal import Journal
 from culvert.labs.this_machine import ThisMachine
-from culvert.metrics import EVERY_TRIAL
 from culvert.study.builds import split_build
-from culvert.study.catalogue import installed_measurements
 from culvert.study.study import Study
 from culvert.study.table import near
 from culvert.tools import preferring
 from culvert.versions import composed
 from culvert.versions.builds import Builder
+from culvert.versions.claim import metric_names
 from culvert.versions.composed import Composed
 from culvert.versions.repository import SHORT
 from culvert.vpns.registry import installed_catalogue, of_study
@@ -94,8 +93,7 @@ def broken(outcome: CompareOutcome) -> bool:
 def _require_metrics(study: Study, patterns: Sequence[str]) -> None:
     """Raise UsageError if the study measures none of these."""
     kinds = {one.kind for measured in study.requested.values() for one in measured}
-    declared = [spec for kind in kinds for spec in installed_measurements()[kind].metrics]
-    known = [spec.name for spec in (*EVERY_TRIAL, *declared)]
+    known = {name for kind in kinds for name in metric_names(kind)}
     if patterns and not any(fnmatchcase(name, one) for name in known for one in patterns):
         why = "the study measures no such metric"
         raise UsageError(f"--metrics {','.join(patterns)}", why, near(patterns[0], known))
