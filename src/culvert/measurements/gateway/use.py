@@ -21,7 +21,8 @@ def gateway_metrics(
     """CPU time, memory and context switches of the VPN's processes on the gateway, which was loaded
     for ``seconds`` of the accounted time. Without CPU time where the kernel encrypts in softirq:
     zero would be too low."""
-    processes, memory = of_the_vpn(used), peak_bytes(of_the_vpn(used))
+    processes = of_the_vpn(used)
+    memory = peak_bytes(processes)
     switches = sum((one.voluntary or 0) + (one.involuntary or 0) for one in processes)
     found = []
     if processes:
