@@ -125,10 +125,15 @@ def test_tinc_starts_again_in_another_second_of_its_own_node(
     ("payload", "is_handshake"),
     [
         (b"SSH-2.0-OpenSSH_9.2p1", True),
-        (b"\x00\x00\x05\xdc\x06\x14", True),  # 20: the lists of algorithms
-        (b"\x00\x00\x00\x2c\x06\x1e", True),  # 30: the client's public key
-        (b"\x00\x00\x00\x0c\x0a\x15", True),  # 21: new keys
-        (b"\x00\x00\x04\xd0\x9e\x51", False),  # AES-GCM: the length is in clear, the type is not
+        (b"\x00\x00\x05\xdc\x06\x14" + b"c" * 16 + b"\0\0\x01\x48", True),  # 20: the algorithms
+        (b"\x00\x00\x00\x2c\x06\x1e\x00\x00\x00\x20", True),  # 30: the client's public key
+        (b"\x00\x00\x00\x0c\x0a\x15" + bytes(10), True),  # 21: new keys
+        # AES-GCM: the length is in clear, and any of the others may look like a type.
+        (b"\x00\x00\x04\xd0\x9e\x51" + b"\x97" * 26, False),
+        (b"\x00\x00\x02\x20\x61\x14" + b"\x97" * 26, False),
+        (b"\x00\x00\x02\x20\x61\x15" + b"\x97" * 26, False),
+        (b"\x00\x00\x02\x20\x61\x1e" + b"\x97" * 26, False),
+        (b"\x00\x00\x02\x20\x61\x1f", False),
         (b"\x7d\x00\x44\x10\x06\x14", False),
     ],
 )

@@ -28,8 +28,9 @@ _SERVER = "sshd"
 _PACKAGE = "openssh-server"
 _KNOWN_AS = "culvert-target"
 _BANNER = b"SSH-2.0-"
-_KEY_EXCHANGE = frozenset({20, 21, 30, 31})
-"""Messages in clear before the new keys (RFC 4253, section 12; RFC 5656)."""
+_KEY_EXCHANGE = {20: 22, 21: 6, 30: 6, 31: 6}
+"""Messages in clear before the new keys (RFC 4253, sections 7 and 12; RFC 5656), and where each has
+two zeros: in the length of the first name or key, in the padding of the message that has none."""
 _SERVER_CONFIGURATION = """\
 Port {port}
 ListenAddress {address}
@@ -140,7 +141,9 @@ class Ssh(TunProgram):
         return process
 
     def is_handshake(self, packet: OuterPacket) -> bool:
-        """The versions, and the key exchange that follows in clear: length 4, padding 1, type."""
+        """The versions, and the key exchange that follows in clear: length 4, padding 1, type. AES
+        leaves the length in clear, so that of data begins with zeros as well."""
         payload = packet.payload
-        in_clear = payload[:2] == b"\0\0" and len(payload) > 5 and payload[5] in _KEY_EXCHANGE
+        at = _KEY_EXCHANGE.get(payload[5]) if len(payload) > 5 else None
+        in_clear = at is not None and payload[:2] == payload[at : at + 2] == b"\0\0"
         return payload.startswith(_BANNER) or in_clear
