@@ -7,7 +7,8 @@ the VPN and ends after it, so that none of this is in the VPN's figures.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from culvert.labs.process import Process
 from culvert.probe.client import Probe, Task
@@ -31,11 +32,14 @@ def begin_accounting(
     processes: Iterable[Process],
     devices: Sequence[str],
     kernel_threads: Sequence[str] = (),
+    *,
+    beside: Mapping[str, Any] | None = None,
 ) -> Task:
     """Begin; the task's result is an ``Accounted``, with each process under its name. What is done
     to processes and devices from outside is observed.
 
-    ``kernel_threads`` are regular expressions for names.
+    ``kernel_threads`` are regular expressions for names; ``beside`` is the device, with the lab's
+    packets, of which others are counted (see ``Outside.beside``).
     """
     return probe.begin(
         "accounting",
@@ -43,6 +47,7 @@ def begin_accounting(
         kernel_threads=list(kernel_threads),
         devices=list(devices),
         interference=True,
+        beside=beside,
     )
 
 

@@ -39,8 +39,6 @@ RECORDED_BYTES, OF_A_SAMPLE = 2048, 512
 """Bytes of a packet without marks that a wire records; of one with marks it records all."""
 LONG_RUN = 1100
 """Bytes of the canary in a row in packets that are as long as the path carries."""
-SNAPLEN_BESIDE = 128
-"""Headers are enough to know that a packet is another's."""
 _NOT_INWARD: Mapping[str, int] = {"decrypted_inward": False}
 """In a request: a wire's recording has no decrypted packets, nor has a router."""
 READ_DEADLINE_S = 60.0
@@ -246,17 +244,11 @@ class Outside:
         kept = {"record": 0, "marked_run": marked_run, **_NOT_INWARD}
         return self._on_device(name, EVERY_DEVICE, "in", sample_one_in, kept)
 
-    def begin_beside(self, name: str) -> Task | None:
-        """Begin to count what a node's link carries beside the lab's packets; None if nothing."""
-        if not self._scope:
-            return None
-        return self._probes[name].begin(
-            "capture",
-            device=self._node(name).underlay.device,
-            only_beside=True,
-            snaplen=SNAPLEN_BESIDE,
-            **self._scope,
-        )
+    def beside(self, name: str) -> Mapping[str, Any] | None:
+        """In a request for accounting: at which device to count the packets that are not the lab's;
+        None if a node's link carries no others."""
+        device = self._node(name).underlay.device
+        return {"device": device, **self._scope} if self._scope else None
 
     def _capture(
         self, name: str, view: View, sample_one_in: int, kept: Mapping[str, int]

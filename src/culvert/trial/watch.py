@@ -11,14 +11,14 @@ CPU, context switches, memory and drops.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from culvert.labs.witness import Handed, View
 from culvert.probe.client import Probe, Task
-from culvert.probe.results import Accounted, Captured, TwoWay, parse
+from culvert.probe.results import Accounted, Captured, parse
 from culvert.topology.graph import Role
 from culvert.trial.accounting import Everybody, begin_accounting, foreign_s, sees_the_machine
 from culvert.vpns.abilities import CountingRoutes
@@ -84,18 +84,13 @@ class Watcher:
         for capture in captures.values():
             capture.ready()
         handed = {name: self._handed(name) for name in self._ends}
-        beside = self._begin_beside()
         everybody = self._everybody()
         sent = self._sent()
-        accounts = self._begin_accounting()
-        # Requests and answers of these steps may pass the link that is accounted for.
-        within = self._begin_beside()
+        accounts = self._begin_accounting(beside=True)
         begun = time.monotonic()
         yield watched
         watched.seconds = time.monotonic() - begun
-        surely = _counted(within)
         accounted = _end(accounts)
-        self._leave_out(accounted, _counted(beside), surely)
         self._beside(accounted, everybody)
         watched.sent = {name: now.since(sent[name]) for name, now in self._sent().items()}
         for name, before in handed.items():
@@ -114,26 +109,6 @@ class Watcher:
         accounted = _end(accounts)
         self._beside(accounted, everybody)
         found |= {name: accounted[name] for name in self._ends}
-
-    def _begin_beside(self) -> dict[str, Task]:
-        """Count what is not the lab's on both links, if they carry such packets."""
-        begun = {name: self._outside.begin_beside(name) for name in self._ends}
-        tasks = {name: task for name, task in begun.items() if task is not None}
-        for task in tasks.values():
-            task.ready()
-        return tasks
-
-    def _leave_out(
-        self,
-        accounted: dict[str, Accounted],
-        beside: Mapping[str, TwoWay],
-        surely: Mapping[str, TwoWay],
-    ) -> None:
-        """What is not the lab's is in no device's count. It was counted for longer than the
-        device's time, and for less."""
-        for name, others in beside.items():
-            device = self._lab.nodes[name].underlay.device
-            accounted[name] = accounted[name].leaving_out(device, others, surely[name])
 
     @property
     def _local(self) -> bool:
@@ -181,19 +156,20 @@ class Watcher:
         witness = self._outside.witness(name)
         return None if witness is None else witness.handed()
 
-    def _begin_accounting(self) -> dict[str, Task]:
+    def _begin_accounting(self, *, beside: bool = False) -> dict[str, Task]:
         """The source's accounting begins first and ends last: on a shared kernel its time of the
-        whole machine then covers the other nodes' use."""
+        whole machine then covers the other nodes' use. ``beside``: packets at both ends that are
+        not the lab's are counted as well."""
         tasks = {}
         for name, probe in {**self._ends, **self._others}.items():
-            tasks[name] = self._account_on(name, probe)
+            tasks[name] = self._account_on(name, probe, beside=beside and name in self._ends)
             if len(tasks) == 1:
                 tasks[name].ready()
         for task in list(tasks.values())[1:]:
             task.ready()
         return tasks
 
-    def _account_on(self, name: str, probe: Probe) -> Task:
+    def _account_on(self, name: str, probe: Probe, *, beside: bool) -> Task:
         node = self._lab.nodes[name]
         devices = [node.underlay.device]
         if node.role in (Role.ROUTER, Role.GATEWAY):
@@ -205,14 +181,11 @@ class Watcher:
         threads = ["ksoftirqd/.*", *self._vpn.kernel_threads]
         if node.role is Role.ROUTER and self._lab.shared_kernel:
             threads = []  # the source's accounting has them
-        return begin_accounting(probe, self._vpn.processes[name], devices, threads)
-
-
-def _counted(tasks: Mapping[str, Task]) -> dict[str, TwoWay]:
-    return {name: parse(Captured, task.stop()).beside for name, task in tasks.items()}
+        others = self._outside.beside(name) if beside else None
+        return begin_accounting(probe, self._vpn.processes[name], devices, threads, beside=others)
 
 
 def _end(tasks: dict[str, Task]) -> dict[str, Accounted]:
     """The first to begin ends last."""
-    ended = {name: parse(Accounted, tasks[name].stop()) for name in reversed(tasks)}
+    ended = {name: parse(Accounted, tasks[name].stop()).of_the_lab() for name in reversed(tasks)}
     return {name: ended[name] for name in tasks}

@@ -1,6 +1,7 @@
 //! Packets: those that the probe makes, and those that it sees.
 
 pub mod bytes;
+pub mod counts;
 pub mod flow;
 pub mod header;
 pub mod icmp;

@@ -162,6 +162,15 @@ class KernelThreadUse(Result):
     run_ns: int | None = None
 
 
+class OthersPackets(Result):
+    """Packets of a device that are not the lab's: ``most`` were counted for longer than the time
+    of the device's counts, ``least`` for less."""
+
+    device: str
+    most: TwoWay
+    least: TwoWay
+
+
 class DeviceUse(Result):
     """What a device counted (Ethernet bytes where it is an Ethernet device)."""
 
@@ -177,17 +186,16 @@ class DeviceUse(Result):
     unsure_tx_bytes: int = 0
     """IP bytes that were sent at one of the ends of the time, and may be subtracted wrongly."""
 
-    def without(self, others: TwoWay, surely: TwoWay) -> DeviceUse:
-        """The same without packets that a capture of a longer time has counted as not the lab's;
-        ``surely`` are those of a shorter time."""
-        received, sent = others.arriving, others.out
+    def without(self, others: OthersPackets) -> DeviceUse:
+        """The same without packets that are not the lab's."""
+        received, sent = others.most.arriving, others.most.out
         return self.model_copy(
             update={
                 "rx_packets": self.rx_packets - received.packets,
                 "rx_bytes": self.rx_bytes - received.bytes - ETHERNET_HEADER * received.packets,
                 "tx_packets": self.tx_packets - sent.packets,
                 "tx_bytes": self.tx_bytes - sent.bytes - ETHERNET_HEADER * sent.packets,
-                "unsure_tx_bytes": max(sent.bytes - surely.out.bytes, 0),
+                "unsure_tx_bytes": sent.bytes - others.least.out.bytes,
             }
         )
 
@@ -216,13 +224,20 @@ class Accounted(Result):
     disturbance: Disturbance = Disturbance()
     interference: Interference | None = None
     """None if it was not observed."""
+    beside: OthersPackets | None = None
+    """None if they were not counted."""
     foreign_s: float | None = None
     """CPU time of others' processes; None where they cannot be seen. Not from the probe: computed
     from the accounting of all."""
 
-    def leaving_out(self, name: str, others: TwoWay, surely: TwoWay) -> Accounted:
-        """The same without packets of a device that are not the lab's; see DeviceUse.without."""
-        devices = [one.without(others, surely) if one.name == name else one for one in self.devices]
+    def of_the_lab(self) -> Accounted:
+        """The same without packets of a device that are known not to be the lab's."""
+        others = self.beside
+        if others is None:
+            return self
+        devices = [
+            one.without(others) if one.name == others.device else one for one in self.devices
+        ]
         return self.model_copy(update={"devices": devices})
 
     def device(self, name: str) -> DeviceUse | None:

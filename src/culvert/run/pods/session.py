@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from ipaddress import IPv4Interface
@@ -60,7 +61,7 @@ class NoOutside(Outside):
         del name, view, sample_one_in, kept
         return Unseen()
 
-    def begin_beside(self, name: str) -> Task | None:
+    def beside(self, name: str) -> Mapping[str, Any] | None:
         del name
         return None
 

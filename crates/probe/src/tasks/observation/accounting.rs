@@ -1,5 +1,6 @@
 //! `accounting`: processor time, memory, traffic and drops, from its start to its end.
 
+use super::beside::{Beside, Counted, Wanted};
 use crate::accounting::delta::{Delta, between};
 use crate::accounting::processes::Watched;
 use crate::accounting::snapshot::{End, Scope, Snapshot};
@@ -10,6 +11,7 @@ use crate::tasks::context::{Context, Started};
 use crate::timing::clock;
 use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
+use std::thread;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,6 +30,8 @@ pub struct Parameters {
     /// Whether to observe what is done to the processes and the devices from outside.
     #[serde(default)]
     interference: bool,
+    /// Of which device to count the packets that are not the lab's.
+    beside: Option<Wanted>,
     #[serde(default = "a_day")]
     duration_max_s: Seconds,
 }
@@ -46,6 +50,7 @@ pub struct Accounted {
     delta: Delta,
     /// None if the request did not want it.
     interference: Option<Interference>,
+    beside: Option<Counted>,
 }
 
 pub fn run(parameters: &Parameters, context: &Context) -> Result<Accounted, Failure> {
@@ -55,6 +60,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Accounted, Fail
         kernel_threads: compile(&parameters.kernel_threads)?,
         devices: parameters.devices.clone(),
     };
+    let beside = parameters.beside.as_ref().map(Beside::open).transpose()?;
     let before = Snapshot::take(&scope, End::First)?;
     let watch = parameters
         .interference
@@ -63,9 +69,16 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Accounted, Fail
         started_ns: before.time_ns,
     });
     let deadline_ns = clock::monotonic_ns() + parameters.duration_max_s.ns();
-    let interference = watch.map(|watch| watch.until(&context.stop, deadline_ns));
-    context.stop.wait_until(deadline_ns);
+    let (interference, beside) = thread::scope(|threads| {
+        let counting = beside
+            .map(|beside| threads.spawn(move || beside.count_until(&context.stop, deadline_ns)));
+        let interference = watch.map(|watch| watch.until(&context.stop, deadline_ns));
+        context.stop.wait_until(deadline_ns);
+        let joined = counting.map(|counting| counting.join().expect("counting does not panic"));
+        (interference, joined)
+    });
     let after = Snapshot::take(&scope, End::Last)?;
+    let beside = beside.transpose()?.map(Beside::finish).transpose()?;
     let mut delta = between(&before, &after);
     if !parameters.by_thread {
         delta.leave_threads_out();
@@ -73,6 +86,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Accounted, Fail
     Ok(Accounted {
         delta,
         interference,
+        beside,
     })
 }
 

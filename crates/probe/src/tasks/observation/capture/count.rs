@@ -65,9 +65,6 @@ impl<'a> Capture<'a> {
                 .add(packet.outgoing, length_of(packet, &sight));
             return self.look_for_canaries(packet);
         }
-        if self.parameters.only_beside {
-            return; // queued before the filter was set
-        }
         let evidence = &mut self.evidence;
         if packet.wire_length > evidence.mtu as usize {
             evidence.gso_packets += 1;
@@ -106,11 +103,10 @@ impl<'a> Capture<'a> {
 
     fn is_beside(&self, sight: &Sight<'_>) -> bool {
         match (&self.parameters.scope, sight) {
-            (None, _) => false,
             (Some(scope), Sight::Ip(seen)) => !scope.has(seen),
-            // To neighbours: of the link, whoever causes it. In the count of the device as well.
-            (Some(_), Sight::Neighbour) => self.parameters.only_beside,
             (Some(_), Sight::Unknown(_)) => true,
+            // To neighbours: of the link, whoever causes it.
+            (Some(_), Sight::Neighbour) | (None, _) => false,
         }
     }
 

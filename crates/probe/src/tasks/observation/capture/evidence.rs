@@ -1,37 +1,8 @@
 //! The results of a capture.
 
 use crate::packet::bytes::Randomness;
+use crate::packet::counts::{Count, PerDirection};
 use serde::Serialize;
-
-#[derive(Debug, Default, Clone, Copy, Serialize)]
-pub struct Count {
-    pub packets: u64,
-    pub bytes: u64,
-}
-
-impl Count {
-    pub fn add(&mut self, length: usize) {
-        self.packets += 1;
-        self.bytes += length as u64;
-    }
-}
-
-#[derive(Debug, Default, Serialize)]
-pub struct PerDirection {
-    pub out: Count,
-    #[serde(rename = "in")]
-    pub inward: Count,
-}
-
-impl PerDirection {
-    pub fn add(&mut self, outgoing: bool, length: usize) {
-        if outgoing {
-            self.out.add(length);
-        } else {
-            self.inward.add(length);
-        }
-    }
-}
 
 #[derive(Debug, Default, Serialize)]
 pub struct Other {

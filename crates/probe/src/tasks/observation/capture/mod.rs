@@ -54,9 +54,6 @@ pub struct Parameters {
     decrypted_inward: bool,
     /// The packets of the trial; all others of the device are beside it. Without it all packets.
     scope: Option<Scope>,
-    /// Only count what is beside the scope.
-    #[serde(default)]
-    only_beside: bool,
     /// Bytes that must not be seen.
     #[serde(default)]
     canaries: Vec<Canary>,
@@ -109,9 +106,6 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Evidence, Failu
         parameters.snaplen,
         RECEIVE_BUFFER,
     )?;
-    if let (Some(scope), true) = (&parameters.scope, parameters.only_beside) {
-        socket.only_beside(scope)?;
-    }
     let before = link.clone();
     let mut capture = Capture::new(parameters, link);
     clock::use_exact_timers();
@@ -211,13 +205,6 @@ fn check(parameters: &Parameters) -> Result<(), Failure> {
             format!("record {}", parameters.record),
             "too many packets to keep in memory",
             format!("record at most {MAX_RECORD}"),
-        ));
-    }
-    if parameters.only_beside && (parameters.scope.is_none() || parameters.sample_one_in != 1) {
-        return Err(Failure::new(
-            "only_beside",
-            "it needs a scope, and all packets",
-            "give a scope, and no sample_one_in",
         ));
     }
     if parameters.sample_one_in == 0 {
