@@ -111,26 +111,26 @@ class _Members:
         self._groups = groups
         # 99 1 0:26 /a/run /run rw,nosuid shared:1 - tmpfs culvert-ab12 rw,mode=700
         self._node = re.compile(rf"^\S+ \S+ \S+ /[a-z0-9-]+/run /run .* culvert-{run_id} ", re.M)
-        self._views: dict[int | None, bool] = {}
-        """Whether /run is a node's, by mount namespace."""
 
     def now(self) -> list[int]:
         """All but this process."""
-        in_groups = cgroup.members(self._groups)
+        in_groups, views = cgroup.members(self._groups), dict[int | None, bool]()
         pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 (speed)
-        return [pid for pid in pids if pid != os.getpid() and self._has(pid, in_groups)]
+        return [pid for pid in pids if pid != os.getpid() and self._has(pid, in_groups, views)]
 
     def has(self, pid: int) -> bool:
-        return self._has(pid, cgroup.members(self._groups))
+        return self._has(pid, cgroup.members(self._groups), {})
 
-    def _has(self, pid: int, in_groups: Set[int]) -> bool:
+    def _has(self, pid: int, in_groups: Set[int], views: dict[int | None, bool]) -> bool:
+        """``views``: whether /run is a node's, by mount namespace, as known from this look: when a
+        namespace has ended, the next one of anybody may have its number."""
         network = _inode(f"/proc/{pid}/ns/net")
         if network is None:
             return False  # gone, or a zombie
         view = _inode(f"/proc/{pid}/ns/mnt")
-        if view not in self._views:
-            self._views[view] = self._is_on_a_node(pid)
-        return network in self._namespaces or pid in in_groups or self._views[view]
+        if view not in views:
+            views[view] = self._is_on_a_node(pid)
+        return network in self._namespaces or pid in in_groups or views[view]
 
     def _is_on_a_node(self, pid: int) -> bool:
         with suppress(OSError):
