@@ -1,11 +1,11 @@
 //! A search for marks that the kernel makes in each packet, without a copy of it.
 //!
 //! Classic BPF has no loops, but loads at any offset. A mark repeats through a payload, so words at
-//! fixed distances decide, wherever it begins. The distance grows with the offset:
+//! fixed distances decide, wherever it begins. The distance grows with the packet:
 //!
 //! ```text
-//!   bytes     0 ........ 256 ......... 512 ......... 1024 ............ 2048
-//!   distance  4           16            32            64
+//!   packet up to  256   512   1024   2048 bytes
+//!   distance        4    16     32     64
 //! ```
 //!
 //! A readable part of distance + 3 bytes has one of the words whole. Longer packets stand for many
@@ -17,13 +17,12 @@ use crate::packet::marks::Marks;
 use libc::sock_filter;
 
 const WORD: u32 = 4;
+/// Lengths of packets, and the distance up to each: 256 bytes may be a 64-byte packet, which has eight
+/// bytes of marks, with a tunnel's headers.
+const DISTANCES: [(u32, u32); 4] = [(256, WORD), (512, 16), (1024, 32), (LONG, 64)];
 /// Longer packets are super-packets, or of a link with jumbo frames.
 const LONG: u32 = 2048;
 const LONGEST: u32 = 1 << 16;
-/// As long as an outer packet of a 64-byte packet may be: it has eight bytes of marks.
-const SMALL: u32 = 256;
-/// Behind, the distance is at most this part of the offset.
-const PART: u32 = 16;
 /// Where the packets of a super-packet have fewer marks than this distance, it takes more time to
 /// look for them here than to copy it.
 const LEAST_IN_LONG: u32 = 256;
@@ -64,39 +63,45 @@ impl Search {
 
     /// Bytes of marks in a row that are found at any place of a packet of that length.
     pub fn finds(&self, length: u32) -> u32 {
-        let distance = if length <= LONG {
-            self.distance_at(length.saturating_sub(1))
-        } else {
-            self.distance_in_long().unwrap_or(WORD)
+        let usual = DISTANCES.iter().find(|(longest, _)| length <= *longest);
+        let distance = match usual {
+            Some((_, distance)) => self.at_most(*distance),
+            None => self.distance_in_long().unwrap_or(WORD),
         };
         distance + WORD - 1
     }
 
     /// Passes a packet that may have marks, and drops others.
     pub fn program(&self) -> Vec<sock_filter> {
-        let mut near = Vec::new();
-        let mut at = 0;
-        while at + WORD <= LONG {
-            near.extend(self.look_at(at));
-            at += self.distance_at(at);
-        }
-        near.push(step(RETURN, 0, 0, 0));
-        let mut program = vec![
-            step(LOAD_LENGTH, 0, 0, 0),
-            step(JUMP_IF_GREATER, LONG, 0, 1),
-            step(JUMP, near.len() as u32, 0, 0),
-        ];
-        program.extend(near);
-        match self.distance_in_long() {
-            Some(distance) => {
-                // A load behind the end drops the packet.
-                let offsets = (0..LONGEST).step_by(distance as usize);
-                program.extend(offsets.flat_map(|at| self.look_at(at)));
-                program.push(step(RETURN, 0, 0, 0));
+        let mut program = vec![step(LOAD_LENGTH, 0, 0, 0)];
+        let distances = DISTANCES.map(|(longest, usual)| (longest, self.at_most(usual)));
+        for (place, (longest, distance)) in distances.into_iter().enumerate() {
+            if distances
+                .get(place + 1)
+                .is_some_and(|next| next.1 == distance)
+            {
+                continue; // the longer ones' looks are those of these
             }
+            let looks = self.looks(longest, distance);
+            program.extend([
+                step(JUMP_IF_GREATER, longest, 0, 1),
+                step(JUMP, looks.len() as u32, 0, 0),
+            ]);
+            program.extend(looks);
+        }
+        match self.distance_in_long() {
+            Some(distance) => program.extend(self.looks(LONGEST, distance)),
             None => program.push(step(RETURN, WHOLE, 0, 0)),
         }
         program
+    }
+
+    /// At words of a packet of at most that length; a load behind the end drops it.
+    fn looks(&self, longest: u32, distance: u32) -> Vec<sock_filter> {
+        let offsets = (0..=longest - WORD).step_by(distance as usize);
+        let mut looks: Vec<_> = offsets.flat_map(|at| self.look_at(at)).collect();
+        looks.push(step(RETURN, 0, 0, 0));
+        looks
     }
 
     fn look_at(&self, at: u32) -> [sock_filter; 4] {
@@ -108,12 +113,7 @@ impl Search {
         ]
     }
 
-    fn distance_at(&self, offset: u32) -> u32 {
-        let usual = if offset < SMALL {
-            WORD
-        } else {
-            power_of_two(offset / PART)
-        };
+    fn at_most(&self, usual: u32) -> u32 {
         usual.min(self.most()).max(WORD) * self.coarse
     }
 
@@ -236,8 +236,8 @@ mod tests {
             let packets = (0..count).map(|seed| noise(seed << 9 | 77, length));
             packets.filter(|packet| is_passed(&program, packet)).count()
         };
-        // 104 and 63 words, each fits with a probability of 2^-16.
-        assert!(copied(1500, 4000) < 30);
+        // 24 and 64 words, each fits with a probability of 2^-16.
+        assert!(copied(1500, 4000) < 15);
         assert!(copied(64_000, 100) < 5);
     }
 
