@@ -27,7 +27,7 @@ APT := iproute2 nftables iputils-ping $(if $(shell command -v cc),,gcc libc6-dev
 
 # Tests that measure run one by one on one worker, and come first: tests/conftest.py.
 # A worker that is lost ends the run: xdist cannot hand on the rest of its group.
-WORKERS := --numprocesses 3 --dist loadgroup --no-loadscope-reorder --max-worker-restart 0
+WORKERS := --numprocesses 4 --dist loadgroup --no-loadscope-reorder --max-worker-restart 0
 
 # The VPNs of the tests; all others (easytier, innernet, wesher, vendors') are tested where they are installed.
 VPNS := wireguard openvpn strongswan fastd tinc ssh ocserv vpncloud yggdrasil nebula headscale sing-box quincy
