@@ -80,7 +80,7 @@ impl Search {
                 .get(place + 1)
                 .is_some_and(|next| next.1 == distance)
             {
-                continue; // the longer ones' looks are those of these
+                continue; // the looks at longer packets are those at these as well
             }
             let looks = self.looks(longest, distance);
             program.extend([

@@ -18,6 +18,8 @@ const SNAPLEN: usize = 128;
 const RECEIVE_BUFFER: usize = 16 << 20;
 /// Packets are gathered for so long before they are read.
 const GATHER_NS: u64 = 2_000_000;
+/// Others' packets may come faster than they are read.
+const LONGEST_NS: u64 = 100_000_000;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,14 +63,13 @@ impl<'a> Beside<'a> {
     /// To be called between the two readings of the device's counters: counts until that time, or
     /// until the task is requested to end.
     pub fn count_until(mut self, stop: &Stop, deadline_ns: u64) -> Result<Beside<'a>, Failure> {
-        self.take_all()?;
-        let before = self.counted;
+        let before = self.take_all()?.then_some(self.counted);
         while stop.wait_readable(self.socket.as_fd(), deadline_ns) {
             stop.wait_until(clock::monotonic_ns() + GATHER_NS);
             self.take_all()?;
         }
         self.take_all()?;
-        self.least = self.counted.since(before);
+        self.least = before.map_or_else(PerDirection::default, |before| self.counted.since(before));
         Ok(self)
     }
 
@@ -84,9 +85,14 @@ impl<'a> Beside<'a> {
         })
     }
 
-    fn take_all(&mut self) -> Result<(), Failure> {
+    /// Takes what is queued; false: not all of it was read in time.
+    fn take_all(&mut self) -> Result<bool, Failure> {
         let reading = "accounting: packets beside the lab's";
-        while self.socket.receive_now().map_err(during(reading))? > 0 {
+        let until_ns = clock::monotonic_ns() + LONGEST_NS;
+        while clock::monotonic_ns() < until_ns {
+            if self.socket.receive_now().map_err(during(reading))? == 0 {
+                return Ok(true);
+            }
             for packet in self.socket.packets() {
                 match see(packet.ethertype, packet.bytes, packet.wire_length) {
                     // Queued before the filter was set, or of one of the connections' ports.
@@ -98,6 +104,6 @@ impl<'a> Beside<'a> {
                 }
             }
         }
-        Ok(())
+        Ok(false)
     }
 }
