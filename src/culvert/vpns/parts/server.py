@@ -9,8 +9,10 @@ from culvert.labs.process import Process
 from culvert.vpns.base import Vpn
 from culvert.vpns.facts import listens
 
-_TOGETHER = ("unshare", "--pid", "--fork", "--kill-child")
-"""Processes of sessions of their own end with the server: they are in its PID namespace."""
+_FIRST = 'trap exit TERM; "$@" & wait $!'
+_TOGETHER = ("unshare", "--pid", "--fork", "--kill-child", "sh", "-c", _FIRST, "sh")
+"""Processes of groups and sessions of their own end with the shell, the first of their PID
+namespace, which stays in the group that is ended and waited for."""
 
 
 def start_together(vpn: Vpn, node: Node, argv: Sequence[str], name: str, port: int) -> None:
