@@ -1,6 +1,6 @@
 //! What a device carries beside the packets of the lab, while its own counters are read.
 
-use super::capture::find_link;
+use super::capture::{GATHER_NS, find_link};
 use crate::net::capture::filter::Direction;
 use crate::net::capture::packet_socket::PacketSocket;
 use crate::packet::counts::PerDirection;
@@ -16,8 +16,6 @@ use std::os::fd::AsFd;
 const SNAPLEN: usize = 128;
 /// What the kernel may hold back for us.
 const RECEIVE_BUFFER: usize = 16 << 20;
-/// Packets are gathered for so long before they are read.
-const GATHER_NS: u64 = 2_000_000;
 /// Others' packets may come faster than they are read.
 const LONGEST_NS: u64 = 100_000_000;
 

@@ -31,7 +31,7 @@ const RECEIVE_BUFFER: usize = 64 << 20;
 const EVERY_DEVICE: &str = "any";
 /// Packets are gathered for so long before they are read: waking up for each would cost those
 /// that are being measured. Their timestamps are the kernel's.
-const GATHER_NS: u64 = 2_000_000;
+pub const GATHER_NS: u64 = 2_000_000;
 
 /// A sample begins behind so many packets: of a few it might hold none.
 const ALL_OF_THE_FIRST: u64 = 256;
