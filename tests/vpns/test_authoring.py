@@ -96,8 +96,6 @@ def test_the_class_of_a_driver_is_where_the_documentation_says() -> None:
     for name, driver in registry.installed().drivers.items():
         module = f"culvert.vpns.{name.replace('-', '_')}"
         places = {module, f"{module}.driver"}
-        if name == "xfrm":
-            places = {"culvert.vpns.ipsec.xfrm"}
         if driver.__module__.startswith("culvert."):
             assert driver.__module__ in places
 

@@ -10,8 +10,8 @@ from culvert.vpns import registry
 from culvert.vpns.facts import ProgramEnded
 from culvert.vpns.ipsec import transforms as ipsec
 from culvert.vpns.ipsec.transforms import TRANSFORMS, Carriage
-from culvert.vpns.ipsec.xfrm import Xfrm
 from culvert.vpns.outer import OuterFlow, OuterPacket, largest_inner
+from culvert.vpns.xfrm import Xfrm
 from tests.here import HERE
 
 CRYPTO = """\

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import culvert.vpns
 from culvert.errors import UsageError, VpnError
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
@@ -209,6 +210,22 @@ def test_an_import_that_raises_names_its_line(
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(VpnError, match=r"raised at .*/raising_driver\.py:3"):
         load([point("gone", "raising_driver:Driver")]).driver("gone")
+
+
+def test_a_file_in_its_folder_is_a_driver_without_being_registered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "of_one_file.py").write_text(
+        "from culvert.vpns.none import NoVpn\n\n\nclass One(NoVpn):\n    name = 'of-one-file'\n"
+    )
+    (tmp_path / "broken_one.py").write_text("import os\n\nos.nothing()\n")
+    monkeypatch.setattr("culvert.vpns.__path__", [*culvert.vpns.__path__, str(tmp_path)])
+    found = load(registry.shipped())
+    assert found.drivers["of-one-file"].__module__ == "culvert.vpns.of_one_file"
+    assert {"none", "vxlan", "wireguard", "xfrm"} <= found.drivers.keys()
+    assert found.broken.keys() == {"broken-one"}
+    with pytest.raises(VpnError, match=r"raised at .*/broken_one\.py:3"):
+        found.driver("broken-one")
 
 
 def test_two_packages_cannot_provide_one_name() -> None:

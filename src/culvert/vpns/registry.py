@@ -1,5 +1,5 @@
-"""Finding VPN drivers: ours and those of third parties, by the entry points ``culvert.vpns``; and
-the catalogue of this Python environment."""
+"""Finding VPN drivers: ours in this folder, those of third parties by the entry points
+``culvert.vpns``; and the catalogue of this Python environment."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import inspect
 import re
 import traceback
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pkgutil import iter_modules
 from types import FunctionType
 
+from culvert import vpns
 from culvert.errors import CulvertError, UsageError, VpnError
 from culvert.study.builds import built, split_build
 from culvert.study.catalogue import Catalogue, Placing, installed_measurements
@@ -200,10 +204,30 @@ def contract_faults(driver: object, name: str) -> list[str]:
     return faults
 
 
+def shipped() -> Iterator[EntryPoint]:
+    """Each class with a name of its own in a file of this folder, or in ``driver.py`` of a folder
+    in it; one that fails to import by the name of its file."""
+    for found in iter_modules(vpns.__path__, f"{vpns.__name__}."):
+        module = f"{found.name}.driver" if found.ispkg else found.name
+        if found.ispkg and find_spec(module) is None:
+            continue
+        try:
+            names = vars(import_module(module)).values()
+        except Exception:  # load() reports it
+            file = found.name.rpartition(".")[2]
+            yield EntryPoint(file.replace("_", "-"), module, GROUP)
+            continue
+        for each in names:
+            if not (inspect.isclass(each) and issubclass(each, Vpn)):
+                continue
+            if each.__module__ == module and "name" in vars(each):
+                yield EntryPoint(each.name, f"{module}:{each.__name__}", GROUP)
+
+
 @cache
 def installed() -> Registry:
     """The drivers of this Python environment, loaded once."""
-    return load(entry_points(group=GROUP))
+    return load({*shipped(), *entry_points(group=GROUP)})
 
 
 def parse(text: str) -> VpnId:

@@ -1,1 +1,1 @@
-"""What strongswan, xfrm and gre have in common, and the driver xfrm."""
+"""What strongswan, xfrm and gre have in common."""
