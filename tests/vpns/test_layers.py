@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+from pathlib import Path
+
 import grimp
 import pytest
 
@@ -40,6 +43,13 @@ def test_a_driver_imports_what_a_strangers_does_and_shared_parts(
     imported: dict[str, set[str]], driver: str
 ) -> None:
     assert imported[driver] <= MAY_IMPORT
+
+
+@pytest.mark.parametrize("name", sorted(registry.installed().drivers))
+def test_a_driver_is_read_in_a_few_screens(name: str) -> None:
+    path = inspect.getsourcefile(registry.installed().driver(name))
+    assert path
+    assert len(Path(path).read_text().splitlines()) <= 200
 
 
 def test_what_is_no_driver_imports_none(imported: dict[str, set[str]]) -> None:

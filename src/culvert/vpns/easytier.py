@@ -29,9 +29,7 @@ from culvert.vpns.authoring import (
     Route,
     Variant,
     VpnError,
-    endpoint,
     kept_relayed,
-    underlay_address,
 )
 from culvert.vpns.parts.server import await_listening
 
@@ -105,22 +103,20 @@ class EasyTier(MeshVpn):
         relays = self.lab.of_role(*self.needs)
         nodes = (*self.lab.members, *relays)
         first = len(self.lab.members) if relays else 0
+        uris = [f"udp://{self.endpoint(node)}" for node in nodes]
         for number, node in enumerate(nodes):
-            peers = nodes[max(first, number + 1) :]
+            peers = uris[max(first, number + 1) :]
             text = _CONFIGURATION.format(
                 name=node.name,
                 address="" if node in relays else f'ipv4 = "{self.inner(node)}"\n',
-                listeners=json.dumps([self._uri(node)] if number >= first else []),
+                listeners=json.dumps([uris[number]] if number >= first else []),
                 portal=self._portal,
-                peers="".join(f'\n[[peer]]\nuri = "{self._uri(peer)}"\n' for peer in peers),
+                peers="".join(f'\n[[peer]]\nuri = "{peer}"\n' for peer in peers),
                 secret=secret,
                 device=self.device,
                 mtu=self.inner_mtu,
             )
             node.write("easytier/config", text, secret=True)
-
-    def _uri(self, node: Node) -> str:
-        return f"udp://{endpoint(underlay_address(node), self.port)}"
 
     def serve(self, server: Node) -> None:
         """A relay has no address, and so no device."""

@@ -9,16 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from culvert.vpns.authoring import (
-    DataCipher,
-    Node,
-    OuterMessage,
-    OuterPacket,
-    TunProgram,
-    Variant,
-    endpoint,
-    underlay_address,
-)
+from culvert.vpns.authoring import DataCipher, Node, OuterMessage, OuterPacket, TunProgram, Variant
 
 _PORT = 10000
 _HANDSHAKE = b"\x01\x00"
@@ -68,20 +59,18 @@ class Fastd(TunProgram):
 
     def configure(self) -> None:
         """A key pair for each node; only the source knows where the other is."""
-        nodes = (*self.sources, self.target)
-        keys = {node.name: self._generate(node) for node in nodes}
-        for node in nodes:
+        keys = {node.name: self._generate(node) for node in self.ends}
+        for node in self.ends:
             (peer,) = self.peers(node)
-            there = endpoint(underlay_address(peer), self.port)
             text = _CONFIGURATION.format(
                 device=self.device,
                 mtu=self.inner_mtu,
                 method=self.variant.facts["method"],
-                bind=endpoint(underlay_address(node), self.port),
+                bind=self.endpoint(node),
                 secret=keys[node.name][0],
                 peer=peer.name,
                 key=keys[peer.name][1],
-                remote="" if node is self.target else f"  remote {there};\n",
+                remote="" if node is self.target else f"  remote {self.endpoint(peer)};\n",
             )
             node.write("fastd/config", text, secret=True)
 

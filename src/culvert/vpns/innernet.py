@@ -15,9 +15,7 @@ from culvert.vpns.authoring import (
     Role,
     Variant,
     VpnError,
-    endpoint,
     listens,
-    underlay_address,
 )
 from culvert.vpns.wireguard.managed import ManagedWireGuard
 
@@ -74,7 +72,7 @@ class Innernet(ManagedWireGuard):
             for file in _STATE:  # it overwrites none of them
                 node.remove(str(node.directory / file))
         server, port = self._server, str(self.port)
-        reached = endpoint(underlay_address(server), self.port)
+        reached = self.endpoint(server)
         new = ["new", "--network-name", NETWORK, "--network-cidr", str(self.lab.tunnels)]
         self._manage(server, *new, "--external-endpoint", reached, "--listen-port", port)
         group = ["--name", "members", "--cidr", str(self._members), "--parent", NETWORK, "--yes"]

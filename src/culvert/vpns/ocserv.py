@@ -23,7 +23,6 @@ from culvert.vpns.authoring import (
     Process,
     TunProgram,
     Variant,
-    endpoint,
     underlay_address,
 )
 from culvert.vpns.parts.handshakes import of_tls
@@ -139,7 +138,7 @@ class Ocserv(TunProgram):
         }
         words = [f"--{name}={value}" for name, value in options.items()]
         words += [] if self._by_udp else ["--no-dtls"]
-        return [*words, f"https://{endpoint(underlay_address(self.target), self.port)}"]
+        return [*words, f"https://{self.endpoint(self.target)}"]
 
     def listen(self, target: Node) -> None:
         """Start ocserv; a device exists from a login on."""

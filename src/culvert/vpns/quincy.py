@@ -25,7 +25,6 @@ from culvert.vpns.authoring import (
     Process,
     TunProgram,
     Variant,
-    endpoint,
     underlay_address,
 )
 from culvert.vpns.parts.handshakes import of_quic
@@ -123,9 +122,7 @@ class Quincy(TunProgram):
             else self.inner(target),
             folder=target.directory / "quincy",
         )
-        client = _CLIENT.format(
-            there=endpoint(underlay_address(target), self.port), device=self.device
-        )
+        client = _CLIENT.format(there=self.endpoint(target), device=self.device)
         for node, own, keys in ((target, server, of_server), (source, client, of_client)):
             node.write("quincy/config.toml", own + _BOTH.format(keys=keys, **both), secret=True)
 

@@ -9,25 +9,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from socket import IPPROTO_TCP, IPPROTO_UDP
-
-from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-)
+from socket import IPPROTO_TCP
 
 from culvert.vpns.authoring import (
     DataCipher,
     Node,
-    OuterFlow,
     OuterPacket,
     TunProgram,
     Variant,
     underlay_address,
 )
+from culvert.vpns.parts.pki import rsa_key
 from culvert.vpns.parts.server import await_listening
 
 _PORT = 655
@@ -71,27 +63,22 @@ class Tinc(TunProgram):
     configures_device = False
     forwards = True
     no_initiation = "its first packets go over TCP until both ends have each other's key for UDP"
-    device, port = "tinc0", _PORT
+    device, port, also_transports = "tinc0", _PORT, (IPPROTO_TCP,)
 
     def configure(self) -> None:
         """A folder for each node: its key, and a file for each host that it knows."""
-        nodes = (*self.sources, self.target)
         hosts = {}
-        for node in nodes:
-            key = generate_private_key(65537, 2048)
-            private = key.private_bytes(
-                Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption()
-            )
-            node.write("tinc/rsa_key.priv", private.decode(), secret=True)
-            public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.PKCS1)
+        for node in self.ends:
+            private, public = rsa_key()
+            node.write("tinc/rsa_key.priv", private, secret=True)
             hosts[node.name] = _HOST.format(
                 address=underlay_address(node),
                 port=self.port,
                 subnets="".join(f"Subnet = {each.ip}\n" for each in self.inside(node)),
                 cipher=self.variant.name,
-                key=public.decode(),
+                key=public,
             )
-        for node in nodes:
+        for node in self.ends:
             connect = "" if node is self.target else f"ConnectTo = {self.target.name}\n"
             text = _CONFIGURATION.format(
                 name=node.name, device=self.device, address=underlay_address(node), connect=connect
@@ -115,12 +102,6 @@ class Tinc(TunProgram):
     def crash(self, node: Node) -> None:
         super().crash(node)
         _await_next_second(node)
-
-    @property
-    def outer_flow(self) -> OuterFlow | None:
-        """Data by UDP, everything else by TCP."""
-        ports = frozenset({self.port})
-        return OuterFlow(IPPROTO_UDP, ports, also=(OuterFlow(IPPROTO_TCP, ports),))
 
     def outer_length(self, inner_length: int) -> int | None:
         """Padding fills a block, and is at least one byte."""

@@ -14,7 +14,7 @@ from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.topology.ip import LEAST_MTU_IPV6, LONGER_IPV6, Interface, IpVersion
-from culvert.vpns.base import Vpn
+from culvert.vpns.base import Vpn, endpoint, underlay_address
 from culvert.vpns.facts import missing_tun, path_of_device
 from culvert.vpns.outer import OuterFlow, OuterMessage, largest_inner
 from culvert.vpns.variant import DataPath, Missing
@@ -52,6 +52,8 @@ class TunDevice(Vpn):
     program of Go whose build has it."""
     transport: int = IPPROTO_UDP
     """IP's number of the protocol with that port: UDP or TCP."""
+    also_transports: Sequence[int] = ()
+    """Other protocols with that port, as TCP for what is not data."""
     overhead: ClassVar[int | None] = 0
     """Outer less inner IP packet, in bytes, if it is constant; None if a stream carries them."""
     fixed_range: ClassVar[IPv4Network | None] = None
@@ -129,6 +131,10 @@ class TunDevice(Vpn):
         ipv6 = self.inner_ipv6(node)
         return [self.inner(node), *([] if ipv6 is None else [ipv6])]
 
+    def endpoint(self, node: Node) -> str:
+        """A node's address on the underlay and the port, as most programs read them."""
+        return endpoint(underlay_address(node), self.port)
+
     @property
     def inner_mtu(self) -> int:
         """The largest MTU of the device with which no outer packet is fragmented."""
@@ -160,7 +166,9 @@ class TunDevice(Vpn):
     @property
     def outer_flow(self) -> OuterFlow | None:
         """The port at one end."""
-        return OuterFlow(self.transport, frozenset({self.port}), messages=self.messages)
+        ports = frozenset({self.port})
+        also = tuple(OuterFlow(each, ports) for each in self.also_transports)
+        return OuterFlow(self.transport, ports, also, messages=self.messages)
 
     def outer_length(self, inner_length: int) -> int | None:
         """With the constant overhead."""

@@ -77,6 +77,11 @@ class TunnelVpn(Vpn):
         """The initiators."""
         return self.lab.of_role(Role.CLIENT) or (self.lab.a,)
 
+    @property
+    def ends(self) -> tuple[Node, ...]:
+        """All of them, the responder last."""
+        return (*self.sources, self.target)
+
     def peers(self, node: Node) -> tuple[Node, ...]:
         """The nodes at the other ends of a node's tunnels."""
         return self.sources if node.name == self.target.name else (self.target,)
@@ -103,7 +108,7 @@ class TunnelVpn(Vpn):
     def prepare(self, lab: Lab) -> None:
         """Refuse paths that these tunnels do not connect, then ``configure()``."""
         self._lab = lab
-        ends = {node.name for node in (*self.sources, self.target)}
+        ends = {node.name for node in self.ends}
         for path in lab.spec.topology.paths:
             if not {path.source, path.target} <= ends:
                 raise NotPossible(

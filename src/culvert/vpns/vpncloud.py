@@ -20,8 +20,6 @@ from culvert.vpns.authoring import (
     OuterPacket,
     TunProgram,
     Variant,
-    endpoint,
-    underlay_address,
 )
 
 _PORT = 3210
@@ -67,20 +65,20 @@ class VpnCloud(TunProgram):
         """One password for all; no ports are opened on routers (UPnP). A node without a route to
         the internet gets one, for which it sends nothing."""
         password = secrets.token_hex(16)
-        for node in (*self.sources, self.target):
+        for node in self.ends:
             known = [] if node is self.target else [self.target]
             crypto = {"password": password, "algorithms": [self.variant.facts["algorithm"]]}
             configuration = {
                 "device": {"type": "tun", "name": self.device},
-                "listen": endpoint(underlay_address(node), self.port),
-                "peers": [endpoint(underlay_address(each), self.port) for each in known],
+                "listen": self.endpoint(node),
+                "peers": [self.endpoint(each) for each in known],
                 "crypto": crypto,
                 "claims": [f"{each.ip}/{each.max_prefixlen}" for each in self.inside(node)],
                 "port-forwarding": False,
             }
             node.write("vpncloud/config", json.dumps(configuration), secret=True)
 
-        for node in (*self.sources, self.target):
+        for node in self.ends:
             if node.run(["ip", "route", "get", str(_ELSEWHERE)], check=False).returncode:
                 node.add_route(IPv4Network(_ELSEWHERE), device=node.underlay.device)
                 self._routed.append(node)

@@ -104,7 +104,7 @@ class Xfrm(TunnelVpn):
         del lab
         if self._lab is None:
             return
-        for node in (*self.sources, self.target):
+        for node in self.ends:
             self._unset(node)
             ipsec_inner.release(self.carriage, node, self.inner(node))
 

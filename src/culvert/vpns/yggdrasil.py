@@ -10,19 +10,11 @@ from ipaddress import IPv6Interface
 from socket import IPPROTO_TCP, IPPROTO_UDP
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from culvert.topology.ip import IpVersion
-from culvert.vpns.authoring import (
-    DataCipher,
-    Node,
-    OuterPacket,
-    TunProgram,
-    Variant,
-    endpoint,
-    underlay_address,
-)
+from culvert.vpns.authoring import DataCipher, Node, OuterPacket, TunProgram, Variant
 from culvert.vpns.parts.handshakes import of_quic, of_tls
+from culvert.vpns.parts.pki import private_pem
 
 _PORT = 9001
 _QUIC = "quic"
@@ -74,19 +66,17 @@ class Yggdrasil(TunProgram):
 
     def configure(self) -> None:
         """A key for each node; the target accepts those of the sources only, and they know its."""
-        nodes = (*self.sources, self.target)
-        keys = {node.name: Ed25519PrivateKey.generate() for node in nodes}
+        keys = {node.name: Ed25519PrivateKey.generate() for node in self.ends}
         public = {name: key.public_key().public_bytes_raw().hex() for name, key in keys.items()}
         self._addresses = {name: address_of(bytes.fromhex(key)) for name, key in public.items()}
-        listening = f"{self.variant.name}://{endpoint(underlay_address(self.target), self.port)}"
-        for node in nodes:
+        listening = f"{self.variant.name}://{self.endpoint(self.target)}"
+        for node in self.ends:
             node.set_sysctl(_IPV6, "0")  # of devices that are made later
+            key = node.write("yggdrasil/key", private_pem(keys[node.name]), secret=True)
             responds = node.name == self.target.name
             there = f"{listening}?key={public[self.target.name]}&maxbackoff=5s"
             configuration = {
-                "PrivateKeyPath": str(
-                    node.write("yggdrasil/key", _pem(keys[node.name]), secret=True)
-                ),
+                "PrivateKeyPath": str(key),
                 "Peers": [] if responds else [there],
                 "Listen": [listening] if responds else [],
                 "AllowedPublicKeys": [public[peer.name] for peer in self.peers(node)],
@@ -115,7 +105,3 @@ def address_of(public_key: bytes) -> IPv6Interface:
     zeros = len(bits) - len(bits.lstrip("1"))
     rest = int(bits[zeros + 1 :][:_ADDRESS_BITS], 2).to_bytes(_ADDRESS_BITS // 8)
     return IPv6Interface((bytes([2, zeros]) + rest, 7))
-
-
-def _pem(key: Ed25519PrivateKey) -> bytes:
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

@@ -19,7 +19,6 @@ from culvert.vpns.authoring import (
     Role,
     Variant,
     Vpn,
-    endpoint,
     hang_up,
     kept_relayed,
     underlay_address,
@@ -47,7 +46,7 @@ def configuration(vpn: MeshVpn, node: Node, console_port: int) -> dict[str, Any]
             "key": str(place / KEY),
         },
         "static_host_map": {
-            str(vpn.inner(server).ip): [endpoint(underlay_address(server), vpn.port)]
+            str(vpn.inner(server).ip): [vpn.endpoint(server)]
             for server in vpn.lab.of_role(*SERVERS)
         },
         "lighthouse": _lighthouse(vpn, node),

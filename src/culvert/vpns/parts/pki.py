@@ -1,5 +1,5 @@
-"""Certificates for one tunnel, of an authority that lives as long as the tunnel's keys; and keys of
-OpenSSH.
+"""Certificates for one tunnel, of an authority that lives as long as the tunnel's keys; and keys
+without certificates.
 
 X.509 by RFC 5280: the authority may sign certificates only; the certificate of each end has the
 extended key usage of its role, and its name as subject alternative name.
@@ -13,8 +13,14 @@ from ipaddress import ip_address
 from typing import NamedTuple
 
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from culvert.labs.node import Node
@@ -66,7 +72,7 @@ class Authority:
     @property
     def certificate(self) -> bytes:
         """The authority's own certificate, as PEM."""
-        return self._certificate.public_bytes(serialization.Encoding.PEM)
+        return self._certificate.public_bytes(Encoding.PEM)
 
     def issue(self, name: str, usage: CertificateUsage) -> Credential:
         """A new key and a certificate for an end called ``name``, which may be an address."""
@@ -82,12 +88,8 @@ class Authority:
             .sign(self._key, _digest(self.kind))
         )
         return Credential(
-            certificate=certificate.public_bytes(serialization.Encoding.PEM),
-            key=key.private_bytes(
-                serialization.Encoding.PEM,
-                serialization.PrivateFormat.PKCS8,
-                serialization.NoEncryption(),
-            ),
+            certificate=certificate.public_bytes(Encoding.PEM),
+            key=private_pem(key),
         )
 
     def equip(self, node: Node, folder: str, name: str, usage: CertificateUsage) -> Credential:
@@ -117,15 +119,22 @@ class Authority:
 def openssh_key() -> tuple[str, str]:
     """A new Ed25519 key in OpenSSH's format, private (store it as a secret) and public."""
     key = ed25519.Ed25519PrivateKey.generate()
-    private = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.OpenSSH,
-        serialization.NoEncryption(),
-    )
-    public = key.public_key().public_bytes(
-        serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
-    )
-    return private.decode(), public.decode()
+    public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+    return private_pem(key, PrivateFormat.OpenSSH).decode(), public.decode()
+
+
+def rsa_key() -> tuple[str, str]:
+    """A new RSA key of 2048 bits as PEM of PKCS #1, private (store it as a secret) and public."""
+    key = rsa.generate_private_key(65537, 2048)
+    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.PKCS1)
+    return private_pem(key, PrivateFormat.TraditionalOpenSSL).decode(), public.decode()
+
+
+def private_pem(
+    key: PrivateKey | rsa.RSAPrivateKey, form: PrivateFormat = PrivateFormat.PKCS8
+) -> bytes:
+    """A private key as PEM, not encrypted: store it as a secret."""
+    return key.private_bytes(Encoding.PEM, form, NoEncryption())
 
 
 def _generate(kind: KeyKind) -> PrivateKey:

@@ -144,7 +144,7 @@ class StrongSwan(TunnelVpn):
         them."""
         super().stop(lab)
         if self.in_kernel and self._lab is not None:
-            for node in (*self.sources, self.target):
+            for node in self.ends:
                 ipsec_inner.release(self.carriage, node, self.inner(node))
 
     def sweep(self, node: Node, ended: Sequence[Process]) -> None:

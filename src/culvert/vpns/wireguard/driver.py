@@ -89,7 +89,7 @@ class WireGuard(Peers):
             node = self.lab.nodes[name]
             node.write("wireguard/private.key", self._keys.text(name), secret=True)
         if self._rosenpass:
-            self._rosenpass.configure(*self.sources, self.target)
+            self._rosenpass.configure(*self.ends)
         kill_switch.load(self, self.sources, self.device, default_route.OWN)
 
     def join(self, member: Node) -> None:

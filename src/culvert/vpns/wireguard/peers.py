@@ -18,8 +18,6 @@ from culvert.vpns.authoring import (
     TunDevice,
     TunnelVpn,
     VpnError,
-    endpoint,
-    underlay_address,
     wait_for_ping,
 )
 from culvert.vpns.wireguard import default_route
@@ -108,7 +106,7 @@ class Peers(TunDevice, TunnelVpn):
     def _with_endpoint(self, target: Node) -> list[Pair]:
         """A responder as peer of an initiator. Enabling the persistent keepalive triggers the
         handshake: it starts as soon as the interface is up, and needs no packet from outside."""
-        there = ("endpoint", endpoint(underlay_address(target), self.port))
+        there = ("endpoint", self.endpoint(target))
         trigger = [(KEEPALIVE, str(_KEEPALIVE_MAX_S))] if self._wireguard.changes_peers else []
         return [*self._as_peer(target), there, *trigger]
 
