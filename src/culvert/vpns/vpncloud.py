@@ -56,6 +56,9 @@ class VpnCloud(TunProgram):
     configures_device = False
     device, port = "vpncloud0", _PORT
     overhead = 20 + 8 + _HEADER + _TYPE + _TAG
+    grace_s = 4.0
+    """Its threads notice SIGTERM when they wake up, once a second, one after the other; then it
+    notifies its peers."""
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
