@@ -24,7 +24,8 @@ from culvert.vpns import registry
 from culvert.vpns.base import Vpn
 from culvert.vpns.listing import Row, list_vpns
 
-MOST_S = 600.0
+MOST_S_PER_VPN = 30.0
+"""20 in 10 minutes: how many are installed differs by machine."""
 STUDY = """\
 name = "variants"
 title = "Every variant that runs here"
@@ -98,37 +99,42 @@ class Found:
 
 
 class Variants(Goal):
-    """Share of all figures that have an interval; the table holds the figures themselves."""
+    """Share of all figures that have an interval, without initiations that a driver declares not to
+    be measurable; the table holds the figures themselves."""
 
     name: ClassVar[str] = "variants"
     what: ClassVar[str] = "figures of each variant that runs here that have an interval"
     unit: ClassVar[str] = "1"
-    goal: ClassVar[str] = "all, from one run, under 10 min"
+    goal: ClassVar[str] = f"all, from one run, in {MOST_S_PER_VPN:.0f} s a VPN"
 
     def __init__(self) -> None:
-        self._elapsed_s = MOST_S
+        self._elapsed_s = self._most_s = 0.0
 
     def measure(self) -> Samples:
         """One run of everything."""
         out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
         rows = list_vpns(ThisMachine())
-        vpns = [row.vpn for row in rows if row.ready and _is_measured(row)]
+        measured = [row for row in rows if row.ready and _is_measured(row)]
+        vpns = [row.vpn for row in measured]
         for reason, left_out in _left_out(rows).items():
             out.print(f"  not measured, {reason}: {', '.join(left_out)}", markup=False)
+        self._most_s = MOST_S_PER_VPN * len(vpns)
         found = self._run(vpns, out)
         out.print(table(vpns, found))
         out.print(
-            f"  medians of {BLOCKS} blocks with 95 % intervals, {self._elapsed_s:.0f} s in all"
+            f"  medians of {BLOCKS} blocks with 95 % intervals, {self._elapsed_s:.0f} s in all, "
+            f"{self._elapsed_s / len(vpns):.1f} s a VPN"
         )
         with_interval = sum(one.low is not None for one in found)
+        lacking = sum(bool(_vpn(row).no_initiation) for row in measured)
         return Samples(
-            ours=[with_interval / (len(vpns) * len(FIGURES))],
+            ours=[with_interval / (len(vpns) * len(FIGURES) - lacking)],
             details=[asdict(one) for one in found],
         )
 
     def met(self, samples: Samples) -> bool:
         """All of it, in time."""
-        return samples.ours == [1.0] and self._elapsed_s < MOST_S
+        return samples.ours == [1.0] and self._elapsed_s < self._most_s
 
     def _run(self, vpns: Sequence[str], out: Console) -> list[Found]:
         with tempfile.TemporaryDirectory(prefix="culvert-bench-") as directory:
