@@ -30,7 +30,7 @@ APT := iproute2 nftables iputils-ping $(if $(shell command -v cc),,gcc libc6-dev
 WORKERS := --numprocesses 4 --dist loadgroup --no-loadscope-reorder --max-worker-restart 0
 
 # The VPNs of the tests; all others (easytier, innernet, wesher, vendors') are tested where they are installed.
-VPNS := wireguard openvpn strongswan fastd tinc ssh ocserv vpncloud yggdrasil nebula headscale sing-box quincy
+VPNS := wireguard openvpn strongswan fastd tinc ssh ocserv softether vpncloud yggdrasil nebula headscale sing-box quincy
 
 # To build a guest kernel from source, libFuzzer, the ways to become root on a host, and what packs and signs.
 TEST_APT := sudo opendoas gcc g++ libc6-dev make flex bison bc libelf-dev xz-utils zstd gnupg

@@ -32,6 +32,7 @@ OTHERS = (
     "sing-box/shadowtls",
     "ssh/aes128-gcm",
     "ocserv/dtls",
+    "softether/tls",
     "wireguard/boringtun",
     "wireguard/gotatun",
 )

@@ -12,6 +12,7 @@ from culvert.vpns import registry
 from culvert.vpns.base import Vpn
 from culvert.vpns.ocserv import Ocserv
 from culvert.vpns.outer import OuterPacket
+from culvert.vpns.softether import SoftEther, declared
 from culvert.vpns.yggdrasil import address_of
 from tests.here import HERE
 
@@ -47,6 +48,7 @@ def test_outer_packets_have_these_lengths(
         "ssh/chacha20-poly1305",
         "quincy/tls",
         "ocserv/tls",
+        "softether/tls",
         "yggdrasil/tls",
         "sing-box/tuic",
     ],
@@ -62,6 +64,7 @@ def test_packets_inside_a_stream_or_quic_have_no_fixed_length(vpn: str) -> None:
         ("fastd/salsa2012-umac", b"\xc8\x03\x00\x0c", b"\x00\x00\x00\x00\x00\x00\x00\x02"),
         ("vpncloud/aes128", b"\xff" + bytes(63), b"\x00" + bytes(63)),
         ("ocserv/dtls", b"\x16\xfe\xff\x00\x00", b"\x17\xfe\xfd\x00\x01"),
+        ("softether/tls", b"\x16\x03\x01", b"\x17\x03\x03"),
         (
             "easytier/direct",
             b"\x07\0\0\0\x01\0\x08\0",
@@ -146,3 +149,22 @@ def test_ocservs_device_ends_with_the_number_that_it_appends() -> None:
     assert isinstance(vpn, Ocserv)
     vpn.choose(Mock(free_device=lambda _: "vpns1", free_port=lambda port: port))
     assert (vpn.device, vpn.port) == ("vpns10", 443)
+
+
+def test_softethers_programs_put_a_prefix_before_the_device() -> None:
+    vpn = driver("softether/tls")
+    assert isinstance(vpn, SoftEther)
+    vpn.choose(Mock(free_device=lambda name: f"{name}1", free_port=lambda port: port))
+    source, target = Mock(), Mock()
+    source.name, target.name = "a", "b"
+    vpn._lab = Mock(of_role=lambda _: (), b=target)
+    assert (vpn.interface(source), vpn.interface(target)) == ("vpn_culvert1", "tap_culvert1")
+
+
+def test_a_configuration_of_softether_names_the_type_of_each_value() -> None:
+    tree = {"Enabled": True, "Port": 443, "Key": b"\0\1", "Inner": {"Name": "$"}}
+    lines = ["bool Enabled true", "uint Port 443", "byte Key AAE="]
+    text = "\n".join(
+        ["declare x", "{", *lines, "declare Inner", "{", "string Name $", "}", "}", ""]
+    )
+    assert declared("x", tree) == text

@@ -120,11 +120,12 @@ class TunDevice(Vpn):
     def set_up_device(self, node: Node) -> None:
         """Give an existing device the node's inner addresses, unless it has them, and the MTU, and
         set it up: for a program, or a kernel, that does not."""
-        link = node.link(self.device)
+        device = self.interface(node)
+        link = node.link(device)
         for address in self.inside(node):
             if link is None or address not in link.addresses:
-                node.add_address(self.device, address)
-        node.set_link(self.device, up=True, mtu=self.inner_mtu)
+                node.add_address(device, address)
+        node.set_link(device, up=True, mtu=self.inner_mtu)
 
     def inside(self, node: Node) -> Sequence[Interface]:
         """All the node's addresses inside the VPN."""
@@ -156,7 +157,8 @@ class TunDevice(Vpn):
 
     def determine_data_path(self, node: Node) -> DataPath:
         """From the kind of the device."""
-        return path_of_device(self.id, node, self.device, kernel_kind=self.kernel_kind)
+        device = self.interface(node)
+        return path_of_device(self.id, node, device, kernel_kind=self.kernel_kind)
 
     @property
     def messages(self) -> tuple[OuterMessage, ...]:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import NameOID
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
@@ -55,8 +55,12 @@ def test_the_key_belongs_to_the_certificate_and_is_of_the_kind(kind: KeyKind) ->
         assert isinstance(key, ed25519.Ed25519PrivateKey)
         assert certificate.signature_hash_algorithm is None
     else:
-        assert isinstance(key, ec.EllipticCurvePrivateKey)
-        assert key.curve.name == "secp384r1"
+        if kind is KeyKind.RSA_2048:
+            assert isinstance(key, rsa.RSAPrivateKey)
+            assert key.key_size == 2048
+        else:
+            assert isinstance(key, ec.EllipticCurvePrivateKey)
+            assert key.curve.name == "secp384r1"
         assert certificate.signature_hash_algorithm is not None
         assert certificate.signature_hash_algorithm.name == "sha384"
 

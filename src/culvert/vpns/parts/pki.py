@@ -25,7 +25,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from culvert.labs.node import Node
 
-PrivateKey = ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
+PrivateKey = ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | rsa.RSAPrivateKey
 
 _NAME = "culvert"
 CLOCK_SLACK = timedelta(minutes=10)
@@ -39,6 +39,7 @@ class KeyKind(StrEnum):
 
     SECP384R1 = "secp384r1"
     ED25519 = "Ed25519"
+    RSA_2048 = "RSA 2048"
 
 
 class CertificateUsage(Enum):
@@ -125,14 +126,12 @@ def openssh_key() -> tuple[str, str]:
 
 def rsa_key() -> tuple[str, str]:
     """A new RSA key of 2048 bits as PEM of PKCS #1, private (store it as a secret) and public."""
-    key = rsa.generate_private_key(65537, 2048)
+    key = _rsa()
     public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.PKCS1)
     return private_pem(key, PrivateFormat.TraditionalOpenSSL).decode(), public.decode()
 
 
-def private_pem(
-    key: PrivateKey | rsa.RSAPrivateKey, form: PrivateFormat = PrivateFormat.PKCS8
-) -> bytes:
+def private_pem(key: PrivateKey, form: PrivateFormat = PrivateFormat.PKCS8) -> bytes:
     """A private key as PEM, not encrypted: store it as a secret."""
     return key.private_bytes(Encoding.PEM, form, NoEncryption())
 
@@ -140,7 +139,13 @@ def private_pem(
 def _generate(kind: KeyKind) -> PrivateKey:
     if kind is KeyKind.ED25519:
         return ed25519.Ed25519PrivateKey.generate()
+    if kind is KeyKind.RSA_2048:
+        return _rsa()
     return ec.generate_private_key(ec.SECP384R1())
+
+
+def _rsa() -> rsa.RSAPrivateKey:
+    return rsa.generate_private_key(65537, 2048)
 
 
 def _digest(kind: KeyKind) -> hashes.SHA384 | None:
