@@ -11,14 +11,7 @@ import time
 from collections.abc import Sequence
 from socket import IPPROTO_TCP
 
-from culvert.vpns.authoring import (
-    DataCipher,
-    Node,
-    OuterPacket,
-    TunProgram,
-    Variant,
-    underlay_address,
-)
+from culvert.vpns.authoring import DataCipher, Node, TunProgram, Variant, underlay_address
 from culvert.vpns.parts.pki import rsa_key
 from culvert.vpns.parts.server import await_listening
 
@@ -107,9 +100,6 @@ class Tinc(TunProgram):
         """Padding fills a block, and is at least one byte."""
         blocks = (4 + 14 + inner_length) // _BLOCK + 1
         return 20 + 8 + blocks * _BLOCK + _DIGEST
-
-    def is_handshake(self, packet: OuterPacket) -> bool:
-        return packet.protocol == IPPROTO_TCP
 
 
 def _await_next_second(node: Node) -> None:

@@ -16,7 +16,7 @@ from culvert.labs.process import Process
 from culvert.topology.ip import LEAST_MTU_IPV6, LONGER_IPV6, Interface, IpVersion
 from culvert.vpns.base import Vpn, endpoint, underlay_address
 from culvert.vpns.facts import missing_tun, path_of_device
-from culvert.vpns.outer import OuterFlow, OuterMessage, largest_inner
+from culvert.vpns.outer import OuterFlow, OuterMessage, OuterPacket, largest_inner
 from culvert.vpns.variant import DataPath, Missing
 from culvert.vpns.versions import go_version
 
@@ -53,7 +53,7 @@ class TunDevice(Vpn):
     transport: int = IPPROTO_UDP
     """IP's number of the protocol with that port: UDP or TCP."""
     also_transports: Sequence[int] = ()
-    """Other protocols with that port, as TCP for what is not data."""
+    """Other protocols with that port, as TCP: all but data, so they belong to the handshake."""
     overhead: ClassVar[int | None] = 0
     """Outer less inner IP packet, in bytes, if it is constant; None if a stream carries them."""
     fixed_range: ClassVar[IPv4Network | None] = None
@@ -171,6 +171,10 @@ class TunDevice(Vpn):
         ports = frozenset({self.port})
         also = tuple(OuterFlow(each, ports) for each in self.also_transports)
         return OuterFlow(self.transport, ports, also, messages=self.messages)
+
+    def is_handshake(self, packet: OuterPacket) -> bool:
+        """All of the other protocols; a driver adds what belongs to it of the first one."""
+        return packet.protocol in self.also_transports
 
     def outer_length(self, inner_length: int) -> int | None:
         """With the constant overhead."""
