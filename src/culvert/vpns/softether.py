@@ -73,7 +73,7 @@ class SoftEther(TunDevice, TunnelVpn):
         super().choose(lab)
         self.device = self.device.removeprefix(_ON_CLIENT)
 
-    def interface(self, node: Node) -> str:
+    def device_on(self, node: Node) -> str:
         """The hub's tap device, or the client's adapter."""
         return f"{_ON_SERVER if node.name == self.target.name else _ON_CLIENT}{self.device}"
 
@@ -111,7 +111,7 @@ class SoftEther(TunDevice, TunnelVpn):
         node.run(["install", "-m", "0600", str(node.directory / "softether/config"), config])
         process = self.launch(node, program, "execsvc")
         await_listening(self, node, process, port)
-        device = self.interface(node)
+        device = self.device_on(node)
         what = f"{program} on node {node.name} made {device}"
         self.await_fact(lambda: node.link(device), process, what)
         self.set_up_device(node)

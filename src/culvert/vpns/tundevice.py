@@ -120,7 +120,7 @@ class TunDevice(Vpn):
     def set_up_device(self, node: Node) -> None:
         """Give an existing device the node's inner addresses, unless it has them, and the MTU, and
         set it up: for a program, or a kernel, that does not."""
-        device = self.interface(node)
+        device = self.device_on(node)
         link = node.link(device)
         for address in self.inside(node):
             if link is None or address not in link.addresses:
@@ -145,10 +145,14 @@ class TunDevice(Vpn):
 
     # -- what the proof needs ----------------------------------------------------------------------
 
-    def interface(self, node: Node) -> str:
-        """The device."""
+    def device_on(self, node: Node) -> str:
+        """The device's name on a node; a driver overrides it whose ends have different ones."""
         del node
         return self.device
+
+    def interface(self, node: Node) -> str:
+        """The device."""
+        return self.device_on(node)
 
     @property
     def data_path(self) -> DataPath:
@@ -157,7 +161,7 @@ class TunDevice(Vpn):
 
     def determine_data_path(self, node: Node) -> DataPath:
         """From the kind of the device."""
-        device = self.interface(node)
+        device = self.device_on(node)
         return path_of_device(self.id, node, device, kernel_kind=self.kernel_kind)
 
     @property

@@ -224,10 +224,11 @@ class TunProgram(TunDevice, TunnelVpn):
         """Start the program on a node and wait for its device."""
         responds = node.name == self.target.name
         program = (responds and self.server_program) or self.program
+        device = self.device_on(node)
         process = self.launch(node, program, *self.arguments(node))
         if not self.configures_device:
-            what = f"{program} on node {node.name} made {self.device}"
-            self.await_fact(lambda: node.link(self.device), process, what)
+            what = f"{program} on node {node.name} made {device}"
+            self.await_fact(lambda: node.link(device), process, what)
             self.set_up_device(node)
-        wait_for_device(self.id, node, self.device, process, deadline_s=self.up_deadline_s)
+        wait_for_device(self.id, node, device, process, deadline_s=self.up_deadline_s)
         return process
