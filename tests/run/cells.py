@@ -92,5 +92,6 @@ def by_node(finding: TrialFinding, name: str) -> dict[str, float]:
 def value(finding: TrialFinding, name: str) -> float:
     """A metric without labels."""
     found: list[Metric] = [m for m in finding.outcome.metrics if m.name == name and not m.labels]
-    assert len(found) == 1, f"{name} in {sorted({m.name for m in finding.outcome.metrics})}"
+    names = sorted({m.name for m in finding.outcome.metrics})
+    assert len(found) == 1, f"{name} in {names}: {finding.status}: {finding.reason}"
     return found[0].value
