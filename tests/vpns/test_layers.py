@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import tomllib
 from pathlib import Path
 
 import grimp
 import pytest
 
 from culvert.vpns import registry
+from tests.docs.tables import ROOT
 
-OF_SEVERAL = {"ipsec", "kernel_device", "parts", "wireguard"}
+SHARED = {"authoring", "parts"}
+OF_SEVERAL = {"ipsec", "kernel_device", "wireguard"}
 """What drivers are made of; netbird, netmaker and innernet bring up WireGuard's devices."""
-MAY_IMPORT = OF_SEVERAL | {"authoring"}
 
 
 def folder(module: str) -> str:
@@ -38,11 +40,11 @@ def imported() -> dict[str, set[str]]:
     return found
 
 
-@pytest.mark.parametrize("driver", sorted(DRIVERS))
+@pytest.mark.parametrize("driver", sorted(DRIVERS | OF_SEVERAL))
 def test_a_driver_imports_what_a_strangers_does_and_shared_parts(
     imported: dict[str, set[str]], driver: str
 ) -> None:
-    assert imported[driver] <= MAY_IMPORT
+    assert imported[driver] <= SHARED | (set() if driver in OF_SEVERAL else OF_SEVERAL)
 
 
 @pytest.mark.parametrize("name", sorted(registry.installed().drivers))
@@ -55,5 +57,8 @@ def test_a_driver_is_read_in_a_few_screens(name: str) -> None:
 def test_what_is_no_driver_imports_none(imported: dict[str, set[str]]) -> None:
     assert "wireguard" in DRIVERS
     assert {"base", "registry", "contract"} <= imported.keys() - DRIVERS
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    (layers,) = (each["layers"] for each in settings["contracts"] if each["name"][:4] == "VPNs")
+    assert imported.keys() - DRIVERS == {name for layer in layers for name in layer.split(" | ")}
     for name in imported.keys() - DRIVERS:
         assert not imported[name] & DRIVERS, name
