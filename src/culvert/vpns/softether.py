@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from socket import IPPROTO_TCP
 from typing import Any
 
@@ -21,12 +21,10 @@ from culvert.vpns.authoring import (
     Node,
     OuterPacket,
     Process,
-    TunDevice,
-    TunnelVpn,
+    TunProgram,
     Variant,
     package_version,
     underlay_address,
-    wait_for_ping,
 )
 from culvert.vpns.parts.handshakes import of_tls
 from culvert.vpns.parts.pki import Authority, CertificateUsage, Credential, KeyKind
@@ -34,8 +32,6 @@ from culvert.vpns.parts.server import await_listening
 
 _PORT = 443
 _FACTS = {"cipher": "AES-256-GCM", "key exchange": "TLS 1.3, RSA", "transport": f"TCP {_PORT}"}
-_CONTROL_PORT = 9931
-"""Where vpnclient listens for vpncmd; it cannot be chosen."""
 _CLIENT, _SERVER = "vpnclient", "vpnserver"
 _STATE = "/var/lib/softether"
 _FOLDERS = ("/run/softether", "/var/log/softether", _STATE)
@@ -53,7 +49,7 @@ _ADAPTER = "02-00-00-00-00-01"
 _ESTABLISHED = "VPN Session has been established"
 
 
-class SoftEther(TunDevice, TunnelVpn):
+class SoftEther(TunProgram):
     """The source logs in with a certificate, and knows that of the target."""
 
     name = "softether"
@@ -61,7 +57,8 @@ class SoftEther(TunDevice, TunnelVpn):
     variants = (Variant("tls", "one TCP connection", _FACTS, cipher=DataCipher.AES),)
     one_source = ipv6_inside = True
     role = "softether"
-    programs = (_SERVER, _CLIENT)
+    program, server_program = _CLIENT, _SERVER
+    configures_device = False
     capabilities = frozenset({Capability.NET_ADMIN, Capability.NET_BIND_SERVICE})
     device, port, transport, overhead = f"{_ON_CLIENT}{_NAME}", _PORT, IPPROTO_TCP, None
 
@@ -89,32 +86,29 @@ class SoftEther(TunDevice, TunnelVpn):
             node.write("softether/config", declared("root", tree), secret=True)
             node.keep_changes("/var/lib", "/var/log")
 
-    def listen(self, target: Node) -> None:
-        """Start vpnserver; its tap device is there as long as it runs."""
-        self._start(target, _SERVER, self.port)
+    def arguments(self, node: Node) -> Sequence[str]:
+        del node
+        return ["execsvc"]
 
-    def connect(self, source: Node) -> None:
-        """Start vpnclient, which connects by itself."""
-        process = self._start(source, _CLIENT, _CONTROL_PORT)
-        what = f"node {source.name} had a session"
-        self.await_fact(lambda: _ESTABLISHED in process.log_text(), process, what)
-        address, most_s = self.traffic_address(self.target), self.up_deadline_s
-        wait_for_ping(self.id, source, address, process, deadline_s=most_s)
+    def listen(self, target: Node) -> None:
+        process = self.start(target)
+        await_listening(self, target, process, self.port)
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         return of_tls(packet.payload)
 
-    def _start(self, node: Node, program: str, port: int) -> Process:
-        """Each start has the configuration of the first: a program writes its own state to it."""
+    def start(self, node: Node) -> Process:
+        """Each start has the configuration of the first: a program writes its own state to it. The
+        client connects by itself."""
+        responds = node.name == self.target.name
+        program = _SERVER if responds else _CLIENT
         node.run(["mkdir", "-p", *_FOLDERS])
         config = f"{_STATE}/{program.replace('vpn', 'vpn_')}.config"
         node.run(["install", "-m", "0600", str(node.directory / "softether/config"), config])
-        process = self.launch(node, program, "execsvc")
-        await_listening(self, node, process, port)
-        device = self.device_on(node)
-        what = f"{program} on node {node.name} made {device}"
-        self.await_fact(lambda: node.link(device), process, what)
-        self.set_up_device(node)
+        process = super().start(node)
+        if not responds:
+            what = f"node {node.name} had a session"
+            self.await_fact(lambda: _ESTABLISHED in process.log_text(), process, what)
         return process
 
     def _server(self, own: Credential, user: bytes) -> Mapping[str, Any]:

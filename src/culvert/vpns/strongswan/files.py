@@ -18,7 +18,7 @@ def write_all(vpn: TunnelVpn, choice: Choice) -> None:
     daemon = config.daemon_config(in_kernel=choice.in_kernel, upkeep=choice.upkeep, leads=leads)
     authority = Authority(KeyKind.ED25519) if choice.certificates else None
     shared = {each.name: None if authority else secrets.token_hex(32) for each in vpn.sources}
-    for node in (*vpn.sources, vpn.target):
+    for node in vpn.ends:
         initiates = node.name != vpn.target.name
         connections = [
             IkeConnection(
