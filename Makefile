@@ -21,6 +21,7 @@ CULVERT := $(BIN)/culvert
 RUST := $(shell find crates -name '*.rs') $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 STUDY ?= quick
+PROFILE ?= quick
 OUT := $(or $(OUT), results/$(STUDY)-$(shell date +%Y%m%d-%H%M%S))
 APT := iproute2 nftables iputils-ping $(if $(shell command -v cc),,gcc libc6-dev) \
   $(if $(shell python3 -c 'import ensurepip' 2>/dev/null && echo yes),,python3-venv)
@@ -132,7 +133,8 @@ soak: setup
 	$(SUDO) $(BIN)/python -m tests.soak $(or $(SOAK_SECONDS),1800 --keep)
 
 # One file for a router or a remote host, in Culvert's tools: the lab hosts copies it from there.
-# TARGET is one of rustc's, such as aarch64-unknown-linux-musl; its standard library must be there.
+# PROFILE=release makes a smaller one, in minutes. TARGET is one of rustc's, such as
+# aarch64-unknown-linux-musl; its standard library must be there.
 HOST := $(shell rustc -vV | sed -n 's/^host: //p')
 TARGET ?= $(HOST)
 CROSS := $(if $(filter-out $(HOST),$(TARGET)),--target $(TARGET))
@@ -142,9 +144,9 @@ STATIC := $(TOOLS)/probes/culvert-probe-$(firstword $(subst -, ,$(TARGET)))
 probe-static:
 	@echo "compiling the static probe to $(STATIC): about 1 CPU-minute if its sources have changed," \
 	  "another 2 for the libraries without a \`make setup\` before"
-	@$(call timed,static probe) cargo rustc --release --locked -p culvert-probe --bin culvert-probe \
+	@$(call timed,static probe) cargo rustc --profile $(PROFILE) --locked -p culvert-probe --bin culvert-probe \
 	  --target-dir target $(CROSS) -- -C target-feature=+crt-static
-	install -D -m 755 target/$(if $(CROSS),$(TARGET)/)release/culvert-probe $(STATIC)
+	install -D -m 755 target/$(if $(CROSS),$(TARGET)/)$(PROFILE)/culvert-probe $(STATIC)
 
 clean:
 	$(SUDO) $(CULVERT) clean
@@ -162,8 +164,8 @@ clean:
 	@for program in python3 cargo; do command -v $$program >/dev/null \
 	  || { echo "culvert: $$program is missing: install it first (README.md says which version)"; exit 3; }; done
 	$(call install-packages,$(APT))
-	$(UV) sync --locked --inexact --no-build-isolation-package culvert --extra kubernetes \
-	  --compile-bytecode
+	SETUPTOOLS_RUST_CARGO_PROFILE=$(PROFILE) $(UV) sync --locked --inexact --no-build-isolation-package culvert \
+	  --extra kubernetes --compile-bytecode
 	@touch $@
 
 .venv/.set-up-tests: .venv/.set-up $(shell find ansible -type f)
