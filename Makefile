@@ -1,6 +1,7 @@
 # make demo    set up, run the study `quick`, write the report and print its path
-# make test    set up, run all tests but the long ones
-# make test-long    ten rounds of each VPN, kills at random moments, twenty members
+# make test    set up, install VPNs from packages, run the tests but the long ones
+# make test-all    the same, then compile the other VPNs, and run what remains: theirs, those in a
+#                  guest and a cluster, ten rounds of each VPN, kills at random moments
 # make setup   build; then .venv/bin/culvert runs
 # make lint    formats, types, warnings
 # make bench   goals beside peers; ONLY=name runs one
@@ -30,8 +31,16 @@ APT := iproute2 nftables iputils-ping $(if $(shell command -v cc),,gcc libc6-dev
 # A worker that is lost ends the run: xdist cannot hand on the rest of its group.
 WORKERS := --numprocesses 4 --dist loadgroup --no-loadscope-reorder --max-worker-restart 0
 
-# The VPNs of the tests; all others (easytier, innernet, wesher, vendors') are tested where they are installed.
-VPNS := wireguard openvpn strongswan fastd tinc ssh ocserv softether vpncloud yggdrasil nebula headscale sing-box quincy
+# VPNs that are installed in seconds, and those that take minutes to compile; all others (easytier,
+# innernet, wesher, vendors') are tested where they are installed.
+VPNS := wireguard/go wireguard/go-debian wireguard/kernel openvpn strongswan fastd tinc ssh ocserv softether
+COMPILED := wireguard vpncloud yggdrasil nebula headscale sing-box quincy
+
+# Names of the tests that have passed: `make test-all` does not repeat them.
+PASSED := build/tests-passed
+
+# What fails runs once more, alone.
+PYTEST_TWICE = $(SUDO) $(BIN)/python -m tests.twice $(WORKERS) --passed $(PASSED)
 
 # To build a guest kernel from source, libFuzzer, the ways to become root on a host, and what packs and signs.
 TEST_APT := sudo opendoas gcc g++ libc6-dev make flex bison bc libelf-dev xz-utils zstd gnupg
@@ -44,7 +53,7 @@ define install-packages
 	@missing=$$(for package in $(1); do \
 	    dpkg-query -Wf '$${Status}' $$package 2>/dev/null | grep -q ' installed' || echo $$package; \
 	  done); \
-	  [ -z "$$missing" ] || { $(APT_GET) update && \
+	  [ -z "$$missing" ] || { echo "installing" $$missing; $(APT_GET) update && \
 	    $(APT_GET) install --yes --no-install-recommends $$missing >/dev/null; }
 endef
 
@@ -60,15 +69,13 @@ endef
 # How long a command took, after its output.
 timed = TIMEFORMAT='$(1): %0lR'; time
 
-# The guest kernel, if there is none and a test of those that $(1) selects boots one.
-define guest-kernel
-@$(SUDO) $(BIN)/python -c 'from culvert.labs.vm.build import built; raise SystemExit(built() is None)' \
-	  || ! $(BIN)/pytest --collect-only -qq -m "guest and $(1)" $(PYTEST) >/dev/null 2>&1 \
-	  || { $(call timed,guest kernel) $(SUDO) $(CULVERT) vm build; } \
-	  || echo "no guest kernel: the tests in a guest are skipped"
+# The name of what is built, the Python expression that is None if it is not, and the command.
+define unless-built
+	@$(SUDO) $(BIN)/python -c 'from $(2) import built; raise SystemExit(built() is None)' || { echo "building $(1)"; \
+	  $(call timed,$(1)) $(SUDO) $(CULVERT) $(3); } || echo "no $(1): its tests are skipped"
 endef
 
-.PHONY: help setup demo test test-long lint fmt bench docs site dist deb image fuzz soak probe-static clean
+.PHONY: help setup demo test test-all lint fmt bench docs site dist deb image fuzz soak probe-static clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -85,14 +92,15 @@ demo: setup
 	  case $$code in 0|1|3) [ ! -e $(OUT) ] || $(CULVERT) report $(OUT) || exit $$?;; esac; exit $$code
 
 test: setup .venv/.set-up-tests
-	$(call guest-kernel,not long)
 	@$(call timed,cargo test) cargo test --workspace --locked
 	@$(call timed,fuzzing) crates/fuzz 5
-	@$(call timed,pytest) $(SUDO) $(BIN)/pytest $(WORKERS) -m "not long" $(PYTEST)
+	@$(SUDO) rm -f $(PASSED)
+	@$(call timed,pytest) $(PYTEST_TWICE) -m "not long and not guest" $(PYTEST)
 
-test-long: setup .venv/.set-up-tests
-	$(call guest-kernel,long)
-	$(SUDO) $(BIN)/pytest $(WORKERS) -m long $(PYTEST)
+test-all: test .venv/.set-up-compiled
+	$(call unless-built,guest kernel,culvert.labs.vm.build,vm build)
+	$(call unless-built,embedded cluster,culvert.labs.kubernetes.embedded.programs.built,kubernetes build)
+	@$(call timed,pytest) $(PYTEST_TWICE) --rest $(PYTEST)
 
 lint: setup
 	$(BIN)/ruff check
@@ -169,15 +177,18 @@ clean:
 	@touch $@
 
 .venv/.set-up-tests: .venv/.set-up $(shell find ansible -type f)
-	@command -v chromium chromium-browser google-chrome >/dev/null || { $(APT_GET) update && \
-	  $(APT_GET) install --yes --no-install-recommends chromium >/dev/null; } \
+	@command -v chromium chromium-browser google-chrome >/dev/null || { echo "installing chromium"; \
+	  $(APT_GET) update && $(APT_GET) install --yes --no-install-recommends chromium >/dev/null; } \
 	  || echo "no chromium to be had: the tests that look at the report in a browser are skipped"
 	$(SUDO) $(CULVERT) install $(VPNS) \
 	  || echo "not every VPN could be installed: the tests of the others are skipped"
 	$(call install-packages,$(TEST_APT))
-	@command -v sshd >/dev/null || [ -x /usr/sbin/sshd ] || { $(call without-services,openssh-server); } \
+	@command -v sshd >/dev/null || [ -x /usr/sbin/sshd ] \
+	  || { echo "installing sshd"; $(call without-services,openssh-server); } \
 	  || echo "no sshd to be had: the tests of the lab hosts are skipped"
-	@$(SUDO) $(BIN)/python -c 'from culvert.labs.kubernetes.embedded.programs.built import built; \
-	  raise SystemExit(built() is None)' || echo "the embedded cluster is not built: its tests are skipped;" \
-	  "to build it (once, about 12 CPU-minutes): $(SUDO) $(CULVERT) kubernetes build"
+	@touch $@
+
+.venv/.set-up-compiled: .venv/.set-up-tests
+	$(SUDO) $(CULVERT) install $(COMPILED) \
+	  || echo "not every VPN could be installed: the tests of the others are skipped"
 	@touch $@

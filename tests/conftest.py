@@ -34,7 +34,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 os.environ.pop("PYTHONUNBUFFERED", None)
 
 # Those that come later begin earlier: a test's time begins when it has the machine.
-pytest_plugins = ("tests.deadline", "tests.repeated", "tests.times")
+pytest_plugins = ("tests.deadline", "tests.outcomes", "tests.repeated", "tests.times")
 
 LabFactory = Callable[..., NetnsLab]
 

@@ -286,3 +286,9 @@ def test_a_failed_installation_names_the_package_in_the_way() -> None:
         "libreswan : Conflicts: strongswan-libcharon but 5.9.8-5 is to be installed | "
         "E: Error, pkgProblemResolver::Resolve generated breaks"
     ]
+
+
+def test_each_is_announced_before_it_is_installed() -> None:
+    said: list[str] = []
+    install(["none", "roleless"], said.append)
+    assert said == ["none (1 of 2)", "roleless (2 of 2)"]

@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -50,8 +50,11 @@ class InstallResult:
     notes: tuple[str, ...] = ()
 
 
-def install(names: Sequence[str]) -> list[InstallResult]:
-    """Install VPNs, each given as ``name`` or ``name/variant+option``, in the order given.
+def install(
+    names: Sequence[str], starting: Callable[[str], None] = lambda _: None
+) -> list[InstallResult]:
+    """Install VPNs, each given as ``name`` or ``name/variant+option``, in the order given; call
+    ``starting`` with "NAME (1 of 8)" before each.
 
     Raises UsageError for unknown names and NotPossible without Ansible, both before anything is
     installed. A failure of one VPN is a result, and the others are still installed. Without root,
@@ -59,7 +62,11 @@ def install(names: Sequence[str]) -> list[InstallResult]:
     """
     wanted = wanted_vpns(names)
     playbook_program()
-    return [_install(registry.installed().driver(name), ids) for name, ids in wanted.items()]
+    results = []
+    for number, (name, ids) in enumerate(wanted.items(), start=1):
+        starting(f"{name} ({number} of {len(wanted)})")
+        results.append(_install(registry.installed().driver(name), ids))
+    return results
 
 
 def wanted_vpns(names: Sequence[str]) -> dict[str, tuple[VpnId, ...]]:

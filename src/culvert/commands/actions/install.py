@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
+from culvert.console import err
 from culvert.errors import UsageError
 from culvert.install.log import remember
 from culvert.install.roles import InstallResult, install
@@ -30,7 +31,7 @@ def install_named(names: Sequence[str], *, every: bool, study: str | None) -> li
         found = Study.load(study, installed_catalogue())
         vpns = tuple(vpn for vpn in found.vpns if vpn not in found.lacking.vpns)
         names = [split_build(vpn)[0].partition("+")[0] for vpn in vpns if vpn != "none"]
-    results = install(names)
+    results = install(names, lambda vpn: err.print(f"installing {vpn}", markup=False))
     remember(results)
     return results
 
