@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -44,9 +45,11 @@ def run(directory: Path, *words: str) -> tuple[int, str]:
     plugins = ["-p", "tests.outcomes", "-p", "no:cacheprovider"]
     place = ["--rootdir", str(directory), str(directory)]
     workers = ["--numprocesses", "2", "--dist", "loadgroup"]
+    outside = {name: text for name, text in os.environ.items() if "XDIST" not in name}
     done = subprocess.run(
         [sys.executable, "-m", "tests.twice", "-q", *plugins, *workers, *words, *place],
         cwd=ROOT,
+        env=outside,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
