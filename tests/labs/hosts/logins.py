@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from culvert.labs.hosts.demo import DemoHosts
+from culvert.labs.hosts.demo import APART, DemoHosts
 
 USER = "tester"
 PASSWORD = "correct horse"
@@ -73,11 +74,18 @@ DOAS = Login("doas", doas_conf=f"permit nopass {USER} as root\n")
 WAYS = (ROOT, NOPASSWD, WITH_PASSWORD, DOAS)
 
 
-def log_in_as(demo: DemoHosts, login: Login, *, view: str = "", options: str = "") -> Path:
+def log_in_as(
+    demo: DemoHosts,
+    login: Login,
+    *,
+    view: str = "",
+    options: str = "",
+    apart: Sequence[str] = APART,
+) -> Path:
     """Start the hosts' sshds with this user; returns the inventory that logs in as it."""
     for name in demo.names:
         demo.servers[name].stop(grace_s=0)
-        demo.start_sshd(name, view=login.view + view, options=options)
+        demo.start_sshd(name, view=login.view + view, options=options, apart=apart)
     listed = json.loads(demo.inventory.read_text())
     listed["all"]["vars"].update(login.variables)
     inventory = demo.inventory.with_name("as-user.yml")

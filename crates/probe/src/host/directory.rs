@@ -12,6 +12,7 @@ const LOCK: &str = "lock";
 /// The directory, locked as long as this lives.
 pub struct Directory {
     path: PathBuf,
+    identity: String,
     _lock: Flock<File>,
 }
 
@@ -26,6 +27,12 @@ impl Directory {
             .file_name()
             .and_then(|name| name.to_str())
             .unwrap_or_default()
+    }
+
+    /// Of no other directory: hosts may share processes, such as a machine and its containers, and
+    /// have a directory of the same name each.
+    pub fn identity(&self) -> &str {
+        &self.identity
     }
 
     /// Removes it with all that is in it.
@@ -64,7 +71,11 @@ pub fn open(path: &Path, owner: Option<u32>) -> Result<Opened, Failure> {
     }
     let file = File::create(path.join(LOCK)).map_err(during(what()))?;
     match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-        Ok(lock) => Ok(Opened::Locked(Directory { path, _lock: lock })),
+        Ok(lock) => Ok(Opened::Locked(Directory {
+            path,
+            identity: format!("culvert-{:x}-{:x}", found.dev(), found.ino()),
+            _lock: lock,
+        })),
         Err((_, Errno::EAGAIN)) => Ok(Opened::InUse(Failure::new(
             what(),
             "the agent of another connection uses it",

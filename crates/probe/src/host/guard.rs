@@ -66,7 +66,7 @@ fn remove_all(directory: &Directory) -> ExitCode {
     let left = || {
         reaped(None);
         let own = processes::descendants(std::process::id() as i32);
-        [own, processes::of_view(directory.name())].concat()
+        [own, processes::of_view(directory.identity())].concat()
     };
     if !processes::end(left) {
         remains.push("processes that do not end after SIGKILL".to_owned());

@@ -93,7 +93,7 @@ fn serve(args: &Args) -> Result<ExitCode, Failure> {
 /// The guard and its agent.
 fn begin(directory: &Directory, args: &Args) -> Result<ExitCode, Failure> {
     boot::keep(directory.path())?;
-    let view = View::make(directory.name())?;
+    let view = View::make(directory.name(), directory.identity())?;
     let signals = guard::hold_signals().map_err(during("hold signals back"))?;
     prctl::set_child_subreaper(true).map_err(during("become the reaper"))?;
     let guard = nix::unistd::getpid();

@@ -57,14 +57,14 @@ pub fn end(find: impl Fn() -> Vec<i32>) -> bool {
     }
 }
 
-/// Processes whose /run is the run's own (proc_pid_mountinfo(5)): what a killed guard could not end.
-pub fn of_view(name: &str) -> Vec<i32> {
+/// Processes whose /run is that of a view (proc_pid_mountinfo(5)): what a killed guard could not end.
+pub fn of_view(identity: &str) -> Vec<i32> {
     let own = std::process::id() as i32;
     let sees = |pid: i32| {
         let mounts = fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap_or_default();
         mounts.lines().any(|line| {
             let (place, device) = line.split_once(" - ").unwrap_or_default();
-            place.split(' ').nth(4) == Some("/run") && device.split(' ').nth(1) == Some(name)
+            place.split(' ').nth(4) == Some("/run") && device.split(' ').nth(1) == Some(identity)
         })
     };
     let others = all()

@@ -27,19 +27,22 @@ const OPTIONS: &str = "mode=0755,size=25%";
 
 pub struct View {
     name: String,
+    /// As `processes::of_view` finds it.
+    identity: String,
     /// The file that /etc/resolv.conf is, and its content.
     resolver: PathBuf,
     resolution: Vec<u8>,
 }
 
 impl View {
-    /// In a mount namespace of this process and its children. `name` is the run's, as
-    /// `processes::of_view` finds it.
-    pub fn make(name: &str) -> Result<View, Failure> {
+    /// In a mount namespace of this process and its children. `name` is the run's, `identity` that
+    /// of its directory.
+    pub fn make(name: &str, identity: &str) -> Result<View, Failure> {
         let resolver = fs::canonicalize(RESOLV_CONF).unwrap_or_else(|_| RESOLV_CONF.into());
         let resolution = fs::read(&resolver).unwrap_or_default();
         let view = View {
             name: name.to_owned(),
+            identity: identity.to_owned(),
             resolver,
             resolution,
         };
@@ -72,7 +75,7 @@ impl View {
     fn mount(&self) -> Result<(), Failure> {
         let no_flags = MsFlags::empty();
         mount(
-            Some(self.name.as_str()),
+            Some(self.identity.as_str()),
             RUN,
             Some("tmpfs"),
             no_flags,

@@ -18,7 +18,7 @@ import json
 import shlex
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -40,6 +40,8 @@ CONTROLLER = "controller"
 PAIR = 2
 PORT = 22
 READY_S = 10.0
+APART = ("--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+"""Options of unshare(1): what a host does not share with this machine, besides the network."""
 _THROUGH = Path(__file__).with_name("through.py")
 _VIEW = r"""
 mount -t tmpfs -o mode=1777 tmpfs /tmp
@@ -106,15 +108,16 @@ class DemoHosts:
     def management(self, name: str) -> str:
         return str(self._lab.nodes[name].attachments[-1].address.ip)
 
-    def start_sshd(self, name: str, *, view: str = "", options: str = "") -> None:
+    def start_sshd(
+        self, name: str, *, view: str = "", options: str = "", apart: Sequence[str] = APART
+    ) -> None:
         """Start a host's sshd, and wait until it listens. ``view`` are commands of a shell that
         change the host's view of the files before; ``options`` are lines of sshd_config."""
         node = self._lab.nodes[name]
         node.write("sshd_config", options + self._sshd_config(node, self.management(name)))
         script = ["sh", "-c", f"set -e{_VIEW}{view}" + '\nexec "$@"\n', "sh"]
-        unshare = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
         sshd = [str(tools.require("sshd", "apt-get install openssh-server")), "-D", "-e"]
-        argv = [*unshare, *script, *sshd, "-f", str(node.directory / "sshd_config")]
+        argv = ["unshare", *apart, *script, *sshd, "-f", str(node.directory / "sshd_config")]
         process = node.spawn(argv, name="sshd")
         self.servers[name] = process
 

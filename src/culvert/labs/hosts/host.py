@@ -14,9 +14,10 @@ from culvert.errors import CulvertError, DeadlineExceeded, HostLost, LabError
 from culvert.labs.host import Completed, Host, Variables
 from culvert.labs.hosts.listed.inventory import HostEntry
 from culvert.labs.hosts.remote import features
-from culvert.labs.hosts.remote.agent import Agent, decoded
+from culvert.labs.hosts.remote.agent import END_S, Agent, decoded
 from culvert.labs.hosts.remote.process import RemoteProcess
 from culvert.labs.hosts.remote.start import (
+    clean,
     clean_stale,
     discard,
     place_probe,
@@ -27,6 +28,8 @@ from culvert.labs.hosts.remote.start import (
 from culvert.labs.hosts.ssh.bootstrap import FirstContact, first_contact
 from culvert.labs.hosts.ssh.command import ALIVE_COUNT, ALIVE_S
 from culvert.labs.hosts.ssh.connection import SshConnection
+from culvert.labs.probes import PROBE
+from culvert.waiting import wait_until
 
 _KEEP = """\
 mkdir -p "$2"
@@ -118,10 +121,26 @@ class SshHost(Host):
 
     def close(self) -> list[str]:
         """End of the connection: the host removes everything. Returns what it says remains."""
-        problems = self._agent.close() if self._agent is not None else []
-        self._agent = None
+        agent, self._agent = self._agent, None
+        problems = agent.close() if agent is not None else []
+        if agent is not None and not agent.has_removed and self.connection.alive():
+            problems = self._cleaned(problems)
         self.connection.close()
         return problems
+
+    def _cleaned(self, problems: list[str]) -> list[str]:
+        """Remove the run in place of a guard that was killed; what remains, with its problems."""
+        directory = self.contact.directory
+        probe = f"{directory}/{PROBE}"
+        try:
+            wait_until(
+                lambda: clean(self.connection, self.contact, probe, directory),
+                what=f"the run's programs on host {self.name} had ended",
+                deadline_s=END_S,
+            )
+        except CulvertError as error:
+            return [*problems, str(error)]
+        return []
 
     @property
     def agent(self) -> Agent:

@@ -21,6 +21,8 @@ ANSWER_S = 30.0
 END_S = 30.0
 """The host removes everything within a second, or takes its time if it is overloaded."""
 BEAT_S = 2.0
+SOMETHING_REMAINS = 1
+"""Its exit code (crates/probe/src/host/guard.rs)."""
 PRINTED_S = 1.0
 """Longest time until what an agent that has ended printed is read."""
 
@@ -43,6 +45,8 @@ class Agent(Exchange):
         self._errors = Printed(channel.stderr, channel.kill)
         super().__init__(channel.stdin, channel.stdout, f"host {name}", self._lost)
         self._closed = threading.Event()
+        self.has_removed = False
+        """Whether its guard has removed all, or has named what remains; once it is closed."""
         self.directory = PurePosixPath()
         """The run's files, as its programs see them; once it has begun."""
         self._ready = self.expect(0, "start")
@@ -98,6 +102,7 @@ class Agent(Exchange):
         problems = []
         try:
             code = channel.wait(timeout=wait_s)
+            self.has_removed = code in (0, SOMETHING_REMAINS)
             if code != 0 and wait_s:
                 problems = self._printed() or [f"its agent ended with exit code {code}"]
         except subprocess.TimeoutExpired:

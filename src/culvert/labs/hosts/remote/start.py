@@ -127,20 +127,29 @@ def clean_stale(connection: SshConnection, contact: FirstContact, probe: str) ->
 
     Raises LabError if some of it remains.
     """
+    for directory in contact.stale:
+        clean(connection, contact, probe, directory)
+
+
+def clean(connection: SshConnection, contact: FirstContact, probe: str, directory: str) -> bool:
+    """Remove what a run has left whose guard ended before that; False for one that goes on.
+
+    Raises LabError if some of it remains.
+    """
     entry = connection.entry
     words, first = _as_root(contact, entry.name, entry.sudo_password)
-    for directory in contact.stale:
-        command = [*words, *_host(contact, probe, directory), "--clean"]
-        done = connection.run(shlex.join(["exec", *command]), first)
-        if done.returncode not in (0, IN_USE):
-            by_hand = [*_host(contact, f"{directory}/{PROBE}", directory), "--clean"]
-            raise LabError(
-                f"host {entry.name}, {directory}",
-                "files of an earlier run cannot be removed: "
-                + (last_line(done.stderr) or f"the clean-up ended with {done.returncode}"),
-                f"look on the host, as root: {shlex.join(by_hand)}; "
-                "or remove what that run left, and the directory, by hand",
-            )
+    command = [*words, *_host(contact, probe, directory), "--clean"]
+    done = connection.run(shlex.join(["exec", *command]), first)
+    if done.returncode not in (0, IN_USE):
+        by_hand = [*_host(contact, f"{directory}/{PROBE}", directory), "--clean"]
+        raise LabError(
+            f"host {entry.name}, {directory}",
+            "files of a run cannot be removed: "
+            + (last_line(done.stderr) or f"the clean-up ended with {done.returncode}"),
+            f"look on the host, as root: {shlex.join(by_hand)}; "
+            "or remove what that run left, and the directory, by hand",
+        )
+    return done.returncode == 0
 
 
 def discard(connection: SshConnection, contact: FirstContact) -> None:
