@@ -76,7 +76,7 @@ def _trial(stage: Tunnels) -> None:
     """Raises VpnError unless it counts, NotPossible where this machine has no room for it."""
     spec = LabSpec(topology=star(LOAD.clients))
     vpn = registry.create(registry.parse(VPN))
-    Machine.here().require(vpn, spec.topology)
+    Machine.here().require(vpn, spec)
     finding = Execution(vpn, spec, GatewayLoad(), LOAD, stage).execute()
     if finding.status is not Status.OK:
         raise VpnError(VPN, f"no trial of it counts: {finding.reason}", finding.remedy)

@@ -115,7 +115,7 @@ def test_what_netem_cannot_do_is_refused(one_way: OneWay) -> None:
 def test_netem_where_it_is_and_a_remedy_where_not(lab: LabFactory) -> None:
     spec = LinkSpec(kind="netem", impairment=Impairment.both(OneWay(delay_ns=10_000_000)))
     if not features.has("netem"):
-        with pytest.raises(NotPossible, match="sch_netem") as caught:
+        with pytest.raises(NotPossible, match="netem") as caught:
             lab(LabSpec(link=spec))
         assert "wire" in caught.value.remedy
         return

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:  # options are read before anything that takes long is imported
     from culvert.labs.base import Lab
+    from culvert.labs.host import Host
     from culvert.labs.room import Occupant
     from culvert.study.study import Study
-    from culvert.topology.graph import Topology
     from culvert.topology.spec import LabSpec
 
 
@@ -38,14 +38,16 @@ class LabOption:
 @dataclass(frozen=True)
 class Place:
     """``cores`` are the CPUs for which a study's requests are computed; ``real_links``: the links
-    are measured before each block, not made. ``require`` raises NotPossible for a topology,
-    servers of the VPN included: NoRoom if not all nodes fit; ``begin`` starts what takes long."""
+    are measured before each block, not made. ``require`` raises NotPossible for a lab, servers of
+    the VPN included: NoRoom if not all nodes fit; ``begin`` starts what takes long. ``hosts`` are
+    the machines of all nodes; empty: they are not known before a lab is open."""
 
     make_lab: Callable[[LabSpec], Lab]
     cores: Sequence[tuple[int, ...]]
     real_links: bool = False
-    require: Callable[[Occupant, Topology], object] = lambda _vpn, _topology: None
+    require: Callable[[Occupant, LabSpec], object] = lambda _vpn, _spec: None
     begin: Callable[[], object] = lambda: None
+    hosts: Sequence[Host] = ()
 
 
 class LabKind(ABC):
@@ -69,7 +71,7 @@ class LabKind(ABC):
     @abstractmethod
     def open(self, study: Study) -> AbstractContextManager[Place]:
         """The place of a run's nodes, for as long as the run lasts; for ``--dry-run`` nothing of it
-        is used but ``cores`` and ``require``."""
+        is used but ``cores``, ``require`` and ``hosts``."""
 
     def words(self) -> list[str]:
         """The lab and its options as written on the command line."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from culvert.errors import NotPossible
 from culvert.labs import guest
@@ -20,6 +20,10 @@ from culvert.machine.tree import Tree
 from culvert.privilege import machine_proc
 from culvert.study.conditions.processors import cores
 from culvert.topology.graph import Role, Topology
+from culvert.topology.spec import LabSpec
+
+if TYPE_CHECKING:  # beside this module, not below it
+    from culvert.labs.host import Host
 
 NODE_BYTES = 1 << 20
 """Memory of a namespace with its links and its thread: 0.7 MB measured."""
@@ -52,6 +56,7 @@ class Machine:
     """The most open files of this process."""
     watchers: int | None = None
     """Instances of inotify(7) that this user can still make."""
+    hosts: Sequence[Host] = ()
 
     @classmethod
     def here(cls) -> Machine:
@@ -65,8 +70,9 @@ class Machine:
             None if permitted is None else max(permitted - watchers_in_use(), 0),
         )
 
-    def require(self, vpn: Occupant, topology: Topology) -> None:
+    def require(self, vpn: Occupant, spec: LabSpec) -> None:
         """Raise NoRoom if the VPN's members do not fit on it, with the largest number that does."""
+        topology = spec.topology
         members = len(topology.members)
         limit = min(_limits(vpn, topology, self), key=lambda one: one.members, default=None)
         if limit is None or members <= limit.members:

@@ -79,7 +79,8 @@ class Plan:
     """Blocks count from 1; warm-up blocks come before them: 0, -1, ..., the lowest first.
 
     ``max_blocks`` None means that only ``budget_s`` ends the run. ``absent`` cells need
-    something that is missing in this Culvert: only the first block has them, to report them.
+    something that is missing in this Culvert, or here: only the first block has them, to report
+    them.
     ``grouped``: in a block the cells of one VPN and condition follow each other, for labs that are
     kept from trial to trial.
     """
@@ -142,6 +143,11 @@ class Plan:
             if cell in matching or (cell.vpn == BASELINE and cell.context in compared)
         )
         return replace(self, cells=kept)
+
+    def refusing(self, refused: Collection[str]) -> Plan:
+        """The plan without the cells of these keys but for their report."""
+        found = {cell for cell in self.cells if cell.key in refused}
+        return replace(self, absent=self.absent | found)
 
     def block(self, number: int) -> tuple[Cell, ...]:
         """All cells in the order of that block."""

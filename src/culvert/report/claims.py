@@ -41,7 +41,7 @@ def claims_of(run: RunInfo, rows: pl.DataFrame, summary: pl.DataFrame) -> Claims
         study = Study.recalled(run.toml, run.canonical, recalled_catalogue())
     except CulvertError as error:
         return Claims(trouble=f"this version of Culvert cannot read the run's study: {error}")
-    found = judge(study, rows, line=run.line, imported=run.imported)
+    found = judge(study, rows, line=run.line, imported=run.imported, ended=bool(run.ended_at))
     printed = ((claim.id, _printed(claim)) for claim in study.file.claim if claim.published)
     published = beside(study, rows, summary, imported=run.imported)
     return Claims(tuple(found), tuple(published), tuple(printed))

@@ -299,7 +299,8 @@ class Runner:
         )
 
     def _note(self, step: ProgressStep, record: TrialRecord, tally: Tally) -> None:
-        tally.add(record, lacking=step.number is None)
+        here = record.cell_key in self._refused
+        tally.add(record, lacking=step.number is None and not here)
         if record.status is Status.UNSUPPORTED and not record.evidence.get(HOST_LOST):
             self._unsupported.add(record.cell_key)
         headline = None

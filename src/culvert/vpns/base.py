@@ -36,6 +36,7 @@ from culvert.labs.process import Process
 from culvert.topology.graph import SERVERS, Path, Role
 from culvert.topology.ip import LONGER_IPV6, Address, IpVersion
 from culvert.topology.plan import TUNNELS_IPV6
+from culvert.topology.spec import LabSpec
 from culvert.vpns.facts import POLL_S, wait_for_fact
 from culvert.vpns.outer import OuterFlow, OuterPacket
 from culvert.vpns.variant import DIRECT, LEAVE_OUT, Carried, DataPath, Missing, Route, Variant
@@ -157,21 +158,25 @@ class Vpn(ABC, Generic[AnyNode]):
 
     def prepare(self, lab: Lab[AnyNode]) -> None:
         """Remember the lab, then ``choose()`` and ``configure()``."""
+        self.require_support(lab.spec)
         self._lab = lab
-        if self.inner_version is IpVersion.V6 and not self.ipv6_inside:
+        self.choose(lab)
+        self.configure()
+
+    def require_support(self, spec: LabSpec) -> None:
+        """Raise NotPossible for what a lab requests and this VPN or its driver does not support."""
+        if spec.inner is IpVersion.V6 and not self.ipv6_inside:
             raise NotPossible(
                 self.id,
                 "it or its driver does not support IPv6 inside",
                 'leave it out in conditions with inner = "ipv6"',
             )
-        if lab.behind and not self.routes_behind:
+        if spec.topology.of_role(Role.BEHIND) and not self.routes_behind:
             raise NotPossible(
                 self.id,
                 "its driver does not support hosts behind the gateway",
                 'leave it out, or write to = "gateway"',
             )
-        self.choose(lab)
-        self.configure()
 
     def choose(self, lab: Lab[AnyNode]) -> None:
         """Take names and ports that are free in the lab (``free_device()``, ``free_port()``), where

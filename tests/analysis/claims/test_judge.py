@@ -102,6 +102,18 @@ def test_each_relation_has_its_verdict(test: str, expected: Verdict) -> None:
     assert verdict(test, VALUES).verdict is expected
 
 
+def test_a_claim_whose_cells_an_ended_run_left_out_is_not_measured() -> None:
+    given = study(f"{ON}: {A} > {B}", f"{ON}: {A} > {C}")
+    kept = cell(given, {name: VALUES[name] for name in (A, B)})
+    one, other = judge(given, kept, ended=True)
+    assert (one.verdict, one.p_value is None) == (Verdict.SUPPORTED, False)
+    assert (other.verdict, other.p_value) == (Verdict.NOT_MEASURED, None)
+    assert other.why == f"{C}: the run has no trial of udp, clean"
+    assert str(other.verdict) == "not measured"
+    _, waiting = judge(given, kept)
+    assert (waiting.verdict, waiting.more) == (Verdict.UNDECIDED, 5)
+
+
 def test_the_effect_is_left_over_right_with_its_interval() -> None:
     found = verdict(f"{A} > {B}", VALUES)
     assert found.telling is not None

@@ -281,6 +281,30 @@ def test_what_is_missing_is_unsupported_and_told_with_its_remedy(tmp_path: Path)
     assert "1 ok  1 unsupported" in said.out
 
 
+def test_what_is_missing_is_said_before_the_first_trial_and_its_claims_are_not_tested(
+    tmp_path: Path,
+) -> None:
+    study = small_study(tmp_path / "s.toml", "none", "wireguard/go", "openvpn/none")
+    claims = (
+        f'[[claim]]\nid = "{name}"\ntext = "{name}"\ntest = "rtt.rtt_p50_us: {name} > none"\n'
+        for name in ("wireguard/go", "openvpn/none")
+    )
+    study.write_text(
+        study.read_text()
+        + "".join(claims)
+        .replace('id = "wireguard/go"', 'id = "w"')
+        .replace('id = "openvpn/none"', 'id = "o"')
+    )
+    env = {"PATH": str(tmp_path), "CULVERT_TOOLS": str(tmp_path)}
+    said = culvert("run", study, "--only", "wireguard/go", "--out", tmp_path / "out", env=env)
+    assert said.code == 3
+    text = " ".join(said.out.split())
+    assert "missing: wireguard-go" in text.partition("none, rtt")[0]
+    assert "would be unsupported here: culvert install wireguard/go" in text
+    assert "not measured openvpn/none" in text
+    assert "openvpn/none: the run has no trial of rtt, clean" in text
+
+
 def test_root_without_cap_sys_admin_measures_in_a_user_namespace(tmp_path: Path) -> None:
     if refusal := rootless.refusal():
         pytest.skip(refusal.why)

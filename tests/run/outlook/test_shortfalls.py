@@ -12,6 +12,7 @@ import pytest
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.room import Machine, watchers_in_use
+from culvert.labs.this_machine import ThisMachine
 from culvert.plan.plan import Plan
 from culvert.run.outlook.shortfalls import Shortfall, shortfalls
 from culvert.study.study import Study
@@ -66,6 +67,70 @@ def test_each_condition_has_the_line_that_asks_for_too_much() -> None:
         'line 5: cpus = "split": 3 nodes need 3 CPUs, this machine has 2, so 2 cells (split) would '
         'be unsupported here: write cpus = "shared" in [lab]'
     )
+
+
+class Bare(ThisMachine):
+    """A machine on which nothing is installed, and whose kernel has no features."""
+
+    def find(self, program: str) -> str | None:
+        return None
+
+    def has(self, feature: str) -> bool:
+        return False
+
+
+BARE = Machine([(0,), (1,)], hosts=(Bare(),))
+
+
+def test_programs_kernel_features_and_instruments_are_looked_at() -> None:
+    text = """name = "s"
+vpns = [
+    "none",
+    "wireguard/go",
+    "wireguard/kernel",
+]
+[[measurement]]
+kind = "tcp"
+instrument = ["probe", "iperf3"]
+"""
+    found = missing(text, BARE)
+    assert [(one.line, one.what, one.cells) for one in found] == [
+        (4, "missing", 2),
+        (5, "missing", 2),
+        (None, "iperf3", 1),
+    ]
+    assert "wireguard-go" in found[0].why
+    assert found[0].remedy.startswith("culvert install wireguard/go")
+    assert "kernel" in found[1].why
+
+
+def test_what_no_machine_can_do_is_found_before_a_lab_is_built() -> None:
+    quota = """[[condition]]
+name = "slow"
+cpus = { a = [0], b = [1] }
+router = { quota = "20%" }
+"""
+    text = HEAD.replace('cpus = "split"\n', "").replace("wireguard/go", "wireguard/kernel")
+    (found,) = missing(text.replace("routed", "pair") + quota)
+    assert (found.what, found.cells) == ("router.quota", 1)
+
+
+def test_the_time_is_that_of_the_cells_that_can_run(
+    say: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(
+        'name = "s"\nvpns = ["none", "wireguard/go"]\n[[measurement]]\nkind = "tcp"\n'
+        'duration = "60s"\n[plan]\nblocks = 10\n'
+    )
+    whole = json.loads(say("run", path, "--dry-run", "--only", "none", "--json").out)
+    monkeypatch.setattr(ThisMachine, "find", Bare.find)
+    said = say("run", path, "--dry-run")
+    assert "2 cells, of which 1 can run here, 10 blocks" in " ".join(said.out.split())
+    document = json.loads(say("run", path, "--dry-run", "--json").out)
+    assert document["max_s"] == pytest.approx(whole["max_s"])
+    assert [bool(cell["unsupported"]) for cell in document["cells"]] == [False, True]
+    assert [one["line"] for one in document["shortfalls"]] == [2]
 
 
 def test_conditions_with_one_cause_are_one() -> None:

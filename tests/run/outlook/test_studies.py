@@ -101,7 +101,7 @@ def test_a_study_is_shown_whole(say: Cli, mine: Path) -> None:
     said = say("study", "show", mine)
     assert said.code == 0, said.err
     for words in (
-        "6 cells, 3 blocks",
+        "6 cells, of which 4 can run here, 3 blocks",
         "2 unsupported: this Culvert has no VPN mesh/relay: it needs a control plane",
         "--scale small: 1 cell, 3 blocks",
         "2 claims",

@@ -11,7 +11,8 @@ from culvert.labs.cpu import aes
 from culvert.labs.host import Completed
 from culvert.labs.node import Node
 from culvert.labs.process import Process
-from culvert.run.trials.traps import refuse_without_effect, traps
+from culvert.run.trials.requirements import refuse_without_effect
+from culvert.run.trials.traps import traps
 from culvert.topology.spec import LabSpec, Processors
 from culvert.vpns import registry
 from culvert.vpns.base import Vpn
@@ -165,10 +166,8 @@ def test_a_quota_is_refused_where_the_kernel_does_the_work() -> None:
         chosen = frozenset[str]()
         data_path = DataPath.KERNEL
 
-    class Slow:
-        spec = LabSpec(processors=Processors(quota={"b": 0.2}))
-
+    slow = LabSpec(processors=Processors(quota={"b": 0.2}))
     with pytest.raises(NotPossible, match="is in the kernel"):
-        refuse_without_effect(InKernel(), Slow())  # type: ignore[arg-type]
+        refuse_without_effect(InKernel(), slow)  # type: ignore[arg-type]
     InKernel.data_path = DataPath.USER
-    refuse_without_effect(InKernel(), Slow())  # type: ignore[arg-type]
+    refuse_without_effect(InKernel(), slow)  # type: ignore[arg-type]

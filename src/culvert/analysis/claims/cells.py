@@ -39,14 +39,21 @@ class Context:
 class Cells:
     """The planned and the measured cells. ``rows`` are the journal's; only ``metrics`` are kept.
 
-    ``imported``: missing cells will not be measured later.
+    ``imported``, ``ended``: missing cells will not be measured later.
     """
 
     def __init__(
-        self, study: Study, rows: pl.DataFrame, metrics: Collection[str], *, imported: bool = False
+        self,
+        study: Study,
+        rows: pl.DataFrame,
+        metrics: Collection[str],
+        *,
+        imported: bool = False,
+        ended: bool = False,
     ) -> None:
         self._study = study
         self._imported = imported
+        self._ended = ended
         self._series = _series(rows.filter(pl.col("metric").is_in(list(metrics))))
         self._counted, self._reasons = _outcomes(rows)
         self._unplanned = _unplanned(study, {*self._counted, *self._reasons})
@@ -125,9 +132,10 @@ class Cells:
         if self._imported and not recorded:
             return Lack(f"the imported files have no {measurement} of {vpn}, {context.condition}")
         reason = self._study.lacking.reason(vpn, context.condition, measurement)
-        if reason:
-            return Lack(reason)
-        return Lack(recorded, vpn) if recorded else None
+        if reason or recorded:
+            return Lack(reason) if reason else Lack(recorded or "", vpn)
+        why = f"the run has no trial of {measurement}, {context.condition}"
+        return Lack(why, vpn, unmeasured=True) if self._ended else None
 
 
 Labels = frozenset[tuple[str, str]]

@@ -15,7 +15,7 @@ import polars as pl
 
 from culvert.analysis.claims.cells import Cells
 from culvert.analysis.claims.parts import Terms, parts_of
-from culvert.analysis.claims.verdict import ALPHA, Judged, Part, Verdict, joined
+from culvert.analysis.claims.verdict import ALPHA, WITHOUT_TEST, Judged, Part, Verdict, joined
 from culvert.analysis.design import Design, looks_at_claims
 from culvert.analysis.line import NO_LINE, Line
 from culvert.statistics.holm import holm
@@ -31,15 +31,17 @@ def judge(
     *,
     line: Line = NO_LINE,
     imported: bool = False,
+    ended: bool = False,
 ) -> list[Judged]:
     """The verdict on every claim, in the study's order. ``rows`` are the journal's.
 
     ``imported``: another tool made the trials, not block by block: they are compared unpaired.
+    ``ended``: no more trials are to come; what has none is not measured.
 
     No comparison across the ``line`` gets a verdict.
     """
     metrics = {test.metric for test in study.tests.values()}
-    cells = Cells(study, rows, metrics, imported=imported)
+    cells = Cells(study, rows, metrics, imported=imported, ended=ended)
     # The level that Holm's correction leaves for each claim in its first step.
     looks = looks_at_claims(study, ALPHA / max(1, len(study.tests)))
     design = Design.of(study.file.model_dump(mode="json", include={"plan"}), imported=imported)
@@ -94,7 +96,7 @@ def _judged(
         metric=f"{test.measurement}.{test.metric}" if test else "",
         unit=test.unit if test else "",
         verdict=decision.verdict,
-        p_value=None if decision.verdict is Verdict.NOT_TESTABLE else adjusted,
+        p_value=None if decision.verdict in WITHOUT_TEST else adjusted,
         telling=decision.telling,
         parts=parts,
         more=decision.more,
@@ -130,7 +132,9 @@ def _open(parts: Sequence[Part]) -> _Decision:
     lacks = {part.lack: part.waiting for part in untested if part.lack}
     impossible = [lack for lack, waiting in lacks.items() if not waiting]
     if impossible:
-        return _Decision(Verdict.NOT_TESTABLE, why=joined(impossible))
+        left_out = all(lack.unmeasured for lack in impossible)
+        verdict = Verdict.NOT_MEASURED if left_out else Verdict.NOT_TESTABLE
+        return _Decision(verdict, why=joined(impossible))
     if untested:
         more = max((part.more for part in untested if part.more), default=FEWEST)
         return _Decision(Verdict.UNDECIDED, more=more, why=str(next(iter(lacks))))

@@ -12,12 +12,17 @@ that a column answers apart, which has its own."""
 
 
 class Verdict(StrEnum):
-    """The four verdicts."""
+    """The verdicts."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
     UNDECIDED = "undecided"
     NOT_TESTABLE = "not testable here"
+    NOT_MEASURED = "not measured"
+    """The run has ended without a trial of its cells, such as one with ``--only``."""
+
+
+WITHOUT_TEST = (Verdict.NOT_TESTABLE, Verdict.NOT_MEASURED)
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,8 @@ class Lack:
 
     why: str
     vpn: str = ""
+    unmeasured: bool = False
+    """The run has no trial of it."""
 
     def __str__(self) -> str:
         return f"{self.vpn}: {self.why}" if self.vpn else self.why

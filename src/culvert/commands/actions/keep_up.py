@@ -49,8 +49,9 @@ def keep_up(name: str, topology: str, *, as_json: bool) -> None:
     vpn = registry.create(registry.parse(name))
     shape = serving(_shape(topology), vpn.needs)
     require_room(vpn, shape)
-    Machine.here().require(vpn, shape)
-    lab = NetnsLab(new_run_id(), LabSpec(topology=shape))
+    spec = LabSpec(topology=shape)
+    Machine.here().require(vpn, spec)
+    lab = NetnsLab(new_run_id(), spec)
     missing = [each for host in lab.hosts for each in vpn.missing(host)]
     if missing:
         raise NotPossible(vpn.id, f"{missing[0].what} is missing", missing[0].remedy)

@@ -62,6 +62,7 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
         refused = _refused(study, plan, catalogue, clusters, place)
         for shortfall in summed(plan, refused) if not as_json else ():
             out.print(f"warning: {shortfall}", style="yellow", markup=False)
+        plan = plan.refusing(refused)
         journal = stack.enter_context(_journal(request, plan, directory, head))
         for note in (*study.notes, *without_root.notes()) if not as_json else ():
             out.print(note, style="dim", markup=False)
@@ -176,8 +177,9 @@ def _lost(tally: Tally) -> str:
 
 
 def _judged(study: Study, rows: pl.DataFrame) -> list[Judged]:
-    """The claims, judged by all trials in the journal."""
-    return judge(study, rows, line=line_here(study.vpns)) if study.file.claim else []
+    """The claims, judged by all trials of the run, which has ended."""
+    line = line_here(study.vpns)
+    return judge(study, rows, line=line, ended=True) if study.file.claim else []
 
 
 def _progress(study: Study, plan: Plan, *, as_json: bool) -> Progress:

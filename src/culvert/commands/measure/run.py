@@ -48,6 +48,8 @@ def run(
         study, directory, resume=resume, lab=kind, only=only or (), scale=scale, profile=profile
     )
     if dry_run:
+        if isinstance(kind, InNamespaces):
+            rootless.enter_where_possible()  # as the run, which tries features there
         from culvert.commands.actions.dry_run import dry
 
         dry(request, as_json=as_json)

@@ -13,7 +13,6 @@ from culvert.labs.kind import LabKind, LabOption, Place
 if TYPE_CHECKING:
     from culvert.labs.room import Occupant
     from culvert.study.study import Study
-    from culvert.topology.graph import Topology
 
 
 class Hosts(LabKind):
@@ -66,9 +65,9 @@ class Hosts(LabKind):
         def make_lab(spec: LabSpec) -> Lab:
             return HostsLab(fleet, spec, allow_impairment=bool(self.given.get("allow-impairment")))
 
-        def require(_vpn: Occupant, topology: Topology) -> object:
-            refuse_topology(topology)
-            return hosts.assign(topology)
+        def require(_vpn: Occupant, spec: LabSpec) -> object:
+            refuse_topology(spec.topology)
+            return hosts.assign(spec.topology)
 
         with Fleet(hosts, new_run_id()) as fleet:
             yield Place(

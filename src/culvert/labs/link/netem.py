@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from culvert import tools
-from culvert.errors import LabError, NotPossible, UsageError
+from culvert.errors import LabError, UsageError
 from culvert.labs.link import veth
 from culvert.labs.process import not_ended
-from culvert.machine import features
 from culvert.topology.link.impairment import OneWay
 from culvert.topology.link.netem import USE_THE_WIRE, options
 from culvert.topology.link.spec import LinkSpec
@@ -24,7 +23,7 @@ TC_DEADLINE_S = 5.0
 
 
 def connect(left: veth.CableEnd, right: veth.CableEnd, spec: LinkSpec) -> None:
-    """Create the cable. Raises NotPossible without netem, UsageError for unsupported requests."""
+    """Create the cable. Raises UsageError for unsupported requests."""
     if spec.offloads:
         raise UsageError(
             "offloads on a netem link",
@@ -32,12 +31,6 @@ def connect(left: veth.CableEnd, right: veth.CableEnd, spec: LinkSpec) -> None:
             "leave offloads out, or " + USE_THE_WIRE,
         )
     words = [_words(one_way, spec.rate_bps) for one_way in spec.impairment.ways]
-    if not features.has("netem"):
-        raise NotPossible(
-            "the link netem",
-            "this kernel has no sch_netem",
-            "modprobe sch_netem, or " + USE_THE_WIRE,
-        )
     veth.connect(left, right, replace(spec, rate_bps=None))
     for end, chosen in zip((left, right), words, strict=True):
         _impair(end, chosen)

@@ -6,13 +6,9 @@ gap. See tc-tbf(8) and net/sched/sch_tbf.c.
 
 from __future__ import annotations
 
-import errno
 from dataclasses import dataclass
 from typing import Any
 
-from pyroute2.netlink.exceptions import NetlinkError
-
-from culvert.errors import LabError, NotPossible
 from culvert.labs.namespace.interfaces import index_of
 from culvert.labs.namespace.thread import NamespaceThread
 from culvert.topology.link.spec import ETHERNET_HEADER
@@ -49,7 +45,7 @@ def token_bucket(rate_bps: int, mtu: int) -> TokenBucket:
 
 
 def limit(namespace: NamespaceThread, device: str, bucket: TokenBucket) -> None:
-    """Add the bucket to the device's egress; raises NotPossible without tbf in the kernel."""
+    """Add the bucket to the device's egress."""
 
     def add(netlink: Any) -> None:
         index = index_of(device)
@@ -63,13 +59,4 @@ def limit(namespace: NamespaceThread, device: str, bucket: TokenBucket) -> None:
             limit=bucket.limit_bytes,
         )
 
-    try:
-        namespace.netlink(add, f"rate limit on {device}")
-    except LabError as error:
-        if isinstance(error.__cause__, NetlinkError) and error.__cause__.code == errno.ENOENT:
-            raise NotPossible(
-                f"rate limit on {device}",
-                "this kernel has no token bucket filter (sch_tbf)",
-                "modprobe sch_tbf, or run without a rate",
-            ) from error
-        raise
+    namespace.netlink(add, f"rate limit on {device}")

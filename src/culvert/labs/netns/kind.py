@@ -10,6 +10,7 @@ from culvert.labs.kind import InNamespaces, OnThisMachine, Place
 
 if TYPE_CHECKING:
     from culvert.labs.base import Lab
+    from culvert.labs.room import Occupant
     from culvert.study.study import Study
     from culvert.topology.spec import LabSpec
 
@@ -23,10 +24,17 @@ class Netns(InNamespaces, OnThisMachine):
     @contextmanager
     def open(self, study: Study) -> Iterator[Place]:
         del study
+        from culvert.labs.netns.limits import check
         from culvert.labs.room import Machine
+        from culvert.labs.this_machine import ThisMachine
 
         here = Machine.here()
-        yield Place(_lab, here.cores, require=here.require)
+
+        def require(vpn: Occupant, spec: LabSpec) -> None:
+            check(spec)
+            here.require(vpn, spec)
+
+        yield Place(_lab, here.cores, require=require, hosts=(ThisMachine(),))
 
 
 def _lab(spec: LabSpec) -> Lab:

@@ -6,6 +6,7 @@ What the study's tables validate is not validated again.
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterable
 from pathlib import Path
 
 from culvert.errors import NotPossible, UsageError
@@ -14,6 +15,8 @@ from culvert.labs.link.token_bucket import MAX_RATE_BPS
 from culvert.labs.link.wire.cable import LONGEST_MTU as WIRE_LONGEST_MTU
 from culvert.labs.link.wire.cable import RATES_BPS as WIRE_RATES_BPS
 from culvert.labs.namespace.sysctls import IPV6
+from culvert.machine import features
+from culvert.machine.check import FeatureStatus
 from culvert.topology.ip import IpVersion
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
@@ -21,8 +24,10 @@ from culvert.topology.spec import LabSpec
 
 def check(spec: LabSpec) -> None:
     """Raise UsageError if no machine can build the lab, NotPossible if this one cannot."""
-    for link in {id(link): link for link in (spec.link, *spec.links.values())}.values():
+    links = list({id(link): link for link in (spec.link, *spec.links.values())}.values())
+    for link in links:
         _check_link(link)
+    _require_features(links)
     wanted = {spec.underlay: "an underlay of", spec.inner: "packets inside of"}
     if IpVersion.V6 in wanted and not Path("/proc/sys", IPV6).exists():
         raise NotPossible(
@@ -36,6 +41,18 @@ def check(spec: LabSpec) -> None:
         raise NotPossible(
             "aes = false", f"is not supported on {platform.machine()}", "leave it out here"
         )
+
+
+def _require_features(links: Iterable[LinkSpec]) -> None:
+    """Raise NotPossible for a feature that this kernel lacks."""
+    names = {"wire": "tap", "netem": "netem", "veth": "veth"}
+    needed = {names[link.kind] for link in links}
+    if any(link.kind == "veth" and link.rate_bps is not None for link in links):
+        needed.add("tbf")
+    for name in sorted(needed):
+        found = features.check(name)
+        if found.status is FeatureStatus.MISSING:
+            raise NotPossible(f"links that need {name}", found.detail, found.remedy or "")
 
 
 def _check_link(link: LinkSpec) -> None:

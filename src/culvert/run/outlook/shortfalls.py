@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from culvert import tools
 from culvert.errors import CulvertError, NotPossible
 from culvert.labs.kind import Place
 from culvert.labs.room import Machine, NoRoom
+from culvert.measurements.instruments.base import Instrument
 from culvert.plan.plan import Cell, Plan
+from culvert.run.trials.requirements import (
+    NotInstalled,
+    instrument_of,
+    laid_out,
+    require_machines,
+)
 from culvert.study.catalogue import installed_measurements
 from culvert.study.conditions.condition import ConditionTable
 from culvert.study.conditions.processors import node_cpus
 from culvert.study.conditions.topology import topology_of
 from culvert.study.lines import Path, line_numbers, nearest_line
 from culvert.study.study import Study
-from culvert.topology.shapes import serving
 from culvert.units import plural
 from culvert.vpns.registry import of_study
 
@@ -49,18 +58,32 @@ class Shortfall:
 
 
 def refusals(study: Study, plan: Plan, place: Machine | Place) -> dict[str, NotPossible]:
-    """Cells of the plan, by key, whose labs need what is not there: CPUs, or nodes. Cells that
-    ``[[lacking]]`` makes unsupported are left out."""
+    """Cells of the plan, by key, that need what is not there: programs, features of the kernel,
+    CPUs, or nodes. Cells that ``[[lacking]]`` makes unsupported are left out."""
     found: dict[str, NotPossible] = {}
     measurements = installed_measurements()
+
+    @cache
+    def machines(vpn: str, aes: bool | None, instrument: Instrument) -> NotPossible | None:
+        """Looked at once: a driver may run its programs for it."""
+        build = study.build_of(vpn)
+        try:
+            with nullcontext() if build is None else tools.preferring(build.directory):
+                require_machines(of_study(vpn), place.hosts, aes=aes, instrument=instrument)
+        except NotPossible as error:
+            return error
+        return None
+
     for cell in plan.present:
         try:
-            spec = study.lab_spec(cell.condition, place.cores)
-            measurement = measurements[cell.measurement]
+            measurement = measurements[cell.measurement]()
             parameters = measurement.Parameters.model_validate_json(cell.parameters)
-            topology = measurement.lab(spec, parameters).topology
+            condition = study.lab_spec(cell.condition, place.cores)
             vpn = of_study(cell.vpn)
-            place.require(vpn, serving(topology, vpn.needs))
+            spec = laid_out(vpn, condition, measurement, parameters)
+            place.require(vpn, spec)
+            if error := machines(cell.vpn, spec.processors.aes, instrument_of(parameters)):
+                raise error
         except NotPossible as error:
             found[cell.key] = error
         except CulvertError:  # its trials report it
@@ -69,12 +92,18 @@ def refusals(study: Study, plan: Plan, place: Machine | Place) -> dict[str, NotP
 
 
 def shortfalls(study: Study, place: Machine | Place, plan: Plan | None = None) -> list[Shortfall]:
-    """What the labs of the study's conditions need and the place does not have.
+    """What the cells of the study need and the place does not have.
 
     ``plan`` limits it to a part of the study.
     """
     plan = plan or Plan.of(study)
-    refused = refusals(study, plan, place)
+    return of_refusals(study, plan, place, refusals(study, plan, place))
+
+
+def of_refusals(
+    study: Study, plan: Plan, place: Machine | Place, refused: Mapping[str, NotPossible]
+) -> list[Shortfall]:
+    """The same for refusals that were found before."""
     lines = {
         cell.key: _line(study, cell, refused[cell.key], place)
         for cell in plan.cells
@@ -101,7 +130,12 @@ def summed(
 
 
 def _line(study: Study, cell: Cell, error: NotPossible, place: Machine | Place) -> int | None:
-    """The line on which the study requests the topology, or the CPUs of the cell's condition."""
+    """The line on which the study requests the VPN, the topology, or the CPUs of the cell's
+    condition."""
+    if isinstance(error, NotInstalled):
+        names = list(tomllib.loads(study.text)["vpns"])  # a scale leaves some out
+        named: Path = ("vpns", names.index(cell.vpn)) if cell.vpn in names else ("vpns",)
+        return nearest_line(line_numbers(study.text), named)
     if isinstance(error, NoRoom):
         return nearest_line(line_numbers(study.text), ("lab", "topology"))
     name = cell.condition

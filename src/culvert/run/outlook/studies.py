@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
-from culvert.errors import StudyError
+from culvert.errors import CulvertError, StudyError
 from culvert.labs.room import Machine
 from culvert.plan.plan import Plan, TimeEstimate
 from culvert.plan.warnings import warnings_of
@@ -43,13 +44,16 @@ def cells_table(study: Study, plan: Plan) -> Table:
 
 
 def plan_text(plan: Plan, estimate: TimeEstimate) -> str:
-    """The number of cells and blocks, the stopping rule and the expected duration."""
+    """The number of cells and blocks, the stopping rule and the expected duration of the cells that
+    can run."""
     blocks = (
         str(plan.max_blocks)
         if plan.min_blocks == plan.max_blocks
         else f"{plan.min_blocks} to {plan.max_blocks or 'as many as fit'}"
     )
     cells = plural(len(plan.cells), "cell")
+    if plan.absent.intersection(plan.cells):
+        cells += f", of which {len(plan.present)} can run here"
     blocks += " block" if blocks == "1" else " blocks"
     text = f"{cells}, {blocks} of about {duration(estimate.block_s)}"
     if plan.warmup_blocks:
@@ -71,8 +75,13 @@ def absent_text(study: Study, plan: Plan) -> list[str]:
     return [f"{count} unsupported: {reason}" for reason, count in counts.items() if reason]
 
 
-def outline(study: Study, plan: Plan, estimate: TimeEstimate) -> dict[str, Any]:
-    """The outline for ``--json``."""
+def outline(
+    study: Study,
+    plan: Plan,
+    estimate: TimeEstimate,
+    refused: Mapping[str, CulvertError] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """The outline for ``--json``; ``refused`` are cells, by key, that cannot run here."""
     return {
         "study": study.name,
         "scale": study.scale or None,
@@ -83,7 +92,7 @@ def outline(study: Study, plan: Plan, estimate: TimeEstimate) -> dict[str, Any]:
                 "measurement": cell.measurement,
                 "parameters": cell.parameters.values,
                 "unsupported": study.lacking.reason(cell.vpn, cell.condition, cell.measurement)
-                or None,
+                or (str(refused[cell.key]) if cell.key in refused else None),
             }
             for cell in plan.cells
         ],

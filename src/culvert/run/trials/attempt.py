@@ -12,15 +12,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import Any
 
 from pydantic import BaseModel
 
-from culvert.errors import CulvertError, NotPossible
+from culvert.errors import CulvertError
 from culvert.journal.marks import Mark
 from culvert.labs.base import Lab
-from culvert.labs.host import Host
 from culvert.labs.together import at_once
 from culvert.measurements.base import Measurement
 from culvert.probe.results import Accounted
@@ -29,8 +27,9 @@ from culvert.results import Status
 from culvert.run import neighbours
 from culvert.run.trials.causes import cause_of_trouble, naming_the_cause
 from culvert.run.trials.finding import TrialFinding
+from culvert.run.trials.requirements import instrument_of, require_machines
 from culvert.run.trials.stage import Stage
-from culvert.run.trials.traps import footprint, refuse_without_effect, steer_tunnels, traps
+from culvert.run.trials.traps import footprint, steer_tunnels, traps
 from culvert.topology.drawing import as_json
 from culvert.topology.graph import Path, Role
 from culvert.topology.spec import LabSpec
@@ -41,7 +40,6 @@ from culvert.trial.session import Session
 from culvert.trial.surroundings import add_surroundings
 from culvert.vpns.base import Vpn
 from culvert.vpns.lifecycle import bring_up, serve_all
-from culvert.vpns.variant import Missing, in_words
 
 MOST_DESCRIBED = 3
 """Paths whose ends are described in a trial's evidence."""
@@ -101,19 +99,14 @@ class Attempt:
             self.lost |= lab.lost()
             for error in self.lost.values():
                 raise error
-            missing = list(chain(*at_once(self._missing, lab.hosts)))
-            if missing:
-                self.finding = _unsupported(missing)
-                return
+            aes, instrument = self._spec.processors.aes, instrument_of(self._parameters)
+            require_machines(self._vpn, lab.hosts, aes=aes, instrument=instrument)
             self.finding.version = self._stage.version(self._vpn, lab)
             try:
                 self._on_lab(lab)
             except CulvertError:
                 self.lost |= lab.lost()
                 raise
-
-    def _missing(self, host: Host) -> list[Missing]:
-        return [one.on(host) for one in self._vpn.missing(host)]
 
     def _on_lab(self, lab: Lab[Any]) -> None:
         finding = self.finding
@@ -139,14 +132,6 @@ class Attempt:
         finding.evidence.topology = as_json(lab.spec.topology)
         finding.evidence.vpn = dict(self._stage.facts(vpn, lab))
         finding.evidence.observed = self._stage.observed
-        refuse_without_effect(vpn, lab)
-        starts = self._measurement.drives_tunnel or self._measurement.joins_members
-        if lab.spec.processors.tunnel and starts:
-            raise NotPossible(
-                "tunnel_rps, tunnel_xps",
-                f"{self._measurement.kind} starts the VPN itself, and its device is a new one then",
-                "leave the measurement out in this condition",
-            )
         vpn.prepare(lab)
         finding.evidence.vpn |= lab.choices
         lab.admit(footprint(vpn, lab))
@@ -265,11 +250,6 @@ def _note_machines(finding: TrialFinding, lab: Lab[Any], when: str) -> None:
             facts[f"clock {when}"] = dict(clock)
         if surroundings := lab.nodes[name].surroundings():
             facts[f"surroundings {when}"] = dict(surroundings)
-
-
-def _unsupported(missing: list[Missing]) -> TrialFinding:
-    what, remedy = in_words(missing)
-    return TrialFinding(Status.UNSUPPORTED, reason=f"missing: {what}", remedy=remedy)
 
 
 def _with_obstacles(reason: str, lab: Lab[Any]) -> str:

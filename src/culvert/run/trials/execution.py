@@ -22,11 +22,11 @@ from culvert.measurements.base import Measurement
 from culvert.results import Metric, Status
 from culvert.run.trials.attempt import Around, Attempt, Work
 from culvert.run.trials.finding import TrialFinding
-from culvert.run.trials.paths import labelled, require_room, together
+from culvert.run.trials.paths import labelled, together
+from culvert.run.trials.requirements import laid_out
 from culvert.run.trials.stage import Stage
 from culvert.study.builds import BuildTable
 from culvert.topology.graph import Path, Topology
-from culvert.topology.shapes import serving
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
 from culvert.vpns.base import Vpn
@@ -67,7 +67,7 @@ class Execution:
         around: Around = nullcontext,
     ) -> None:
         self._vpn = vpn
-        self._spec = spec.unobstructed() if measurement.of_the_link else spec
+        self._spec = spec
         self._work = Work(measurement, parameters, stage, around)
         self._earlier = earlier
         self._lost = dict(earlier.lost)
@@ -76,12 +76,12 @@ class Execution:
     def execute(self) -> TrialFinding:
         """Run the trial; errors of lab, VPN and probe become the finding's status."""
         try:
-            self._spec = self._work.measurement.lab(self._spec, self._work.parameters)
-            require_room(self._vpn, self._spec.topology)
-            topology = serving(self._spec.topology, self._vpn.needs)
+            work = self._work
+            spec = laid_out(self._vpn, self._spec, work.measurement, work.parameters)
         except CulvertError as error:
             return TrialFinding.of_error(error)
-        return self._found(self._try(replace(self._spec, topology=topology)))
+        self._spec = spec
+        return self._found(self._try(spec))
 
     def _try(self, spec: LabSpec) -> tuple[Path, ...]:
         """Attempts, until no more paths can be measured; returns those that were not."""

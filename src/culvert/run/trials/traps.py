@@ -11,9 +11,7 @@ from culvert.labs.base import Footprint, Lab
 from culvert.labs.node import Node, Steerable
 from culvert.vpns.base import Vpn
 from culvert.vpns.outer import OuterFlow
-from culvert.vpns.parts import kill_switch
 from culvert.vpns.parts.aes import aes_use, require_requested_aes
-from culvert.vpns.variant import DataPath
 
 
 def footprint(vpn: Vpn, lab: Lab) -> Footprint:
@@ -76,29 +74,6 @@ def steer_tunnels(vpn: Vpn, lab: Lab) -> None:
             )
         for device in devices:
             node.steer(device, requested)
-
-
-def refuse_without_effect(vpn: Vpn, lab: Lab) -> None:
-    """Raise NotPossible for a CPU quota that does not limit the VPN's data path, a variant of
-    clusters, and a kill switch beside which nothing leaves anyway."""
-    if vpn.variant.of_clusters:
-        raise NotPossible(
-            vpn.id,
-            "it sets the MTU of a cluster's overlay, which this lab lacks",
-            "run it with --lab kubernetes --cluster embedded",
-        )
-    if kill_switch.OPTION in vpn.chosen and not lab.spec.topology.full_tunnel:
-        raise NotPossible(
-            vpn.id,
-            f"+{kill_switch.OPTION} has no effect where the tunnel is not the default route",
-            'write topology = "public", or leave the option out',
-        )
-    if vpn.data_path is DataPath.KERNEL and lab.spec.processors.quota:
-        raise NotPossible(
-            "router.quota",
-            f"the data path of {vpn.id} is in the kernel, and a quota limits programs only",
-            "emulate the slow machine with fewer cores, or use a VPN in user space",
-        )
 
 
 def _threads(vpn: Vpn, lab: Lab) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from culvert.errors import NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.cpu import aes
+from culvert.labs.host import Host
 from culvert.labs.node import Node
 from culvert.labs.process import Process
 from culvert.vpns.base import Vpn
@@ -62,7 +63,7 @@ def require_requested_aes(requested: bool | None, use: AesUse) -> None:
         raise NotPossible(f"aes = {wanted}", f"AES instructions: {use.how}", use.remedy)
 
 
-def kernel_use(node: Node) -> AesUse:
+def kernel_use(node: Host) -> AesUse:
     """The use by a node's kernel, from the registered cipher drivers."""
     text, crypto = _text(node, _CPUINFO), _text(node, _CRYPTO)
     drivers = re.findall(r"^driver\s*:\s*(\S+)", crypto, re.MULTILINE)
@@ -98,7 +99,7 @@ def process_use(node: Node, process: Process) -> AesUse:
     return AesUse(True, f"used: {library}", "report this: the variable is not set")
 
 
-def _text(node: Node, path: str) -> str:
+def _text(node: Host, path: str) -> str:
     try:
         return node.read(path).decode(errors="replace")
     except OSError:
