@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import IO, Any
 
 from culvert.errors import CulvertError, DeadlineExceeded, ProbeError
-from culvert.files.json_text import read_json
+from culvert.json_text import read_json
 
 Event = dict[str, Any]
 MOST_LINE = 64 << 20

@@ -11,7 +11,6 @@ A search for the rate of all clients is judged like their load, by its rate with
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,6 +20,7 @@ import polars as pl
 
 from culvert.analysis.gateway import CLIENTS, KIND, SEARCH, by_clients
 from culvert.analysis.observations import observations, pick
+from culvert.json_text import read_json
 from culvert.statistics.intervals import median_intervals
 from culvert.statistics.looks import ONCE, Looks
 from culvert.statistics.scalability import REACH, fit_scalability
@@ -111,7 +111,7 @@ def _of_measurement(
 
 
 def _paced(load: str) -> bool:
-    return json.loads(load).get(RATE) is not None
+    return read_json(load).get(RATE) is not None
 
 
 def _of_group(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import polars as pl
 
 from culvert.analysis.observations import CELL, repeats
+from culvert.json_text import read_json
 
 VPN = "VPN processes"
 PROBE = "probe"
@@ -123,7 +122,7 @@ def most_switches(rows: pl.DataFrame, *, most: int) -> pl.DataFrame:
 
 def _place(metric: str, labels: str) -> dict[str, str]:
     """Node, process and thread of a metric; a thread's id differs in each trial and is left out."""
-    names = json.loads(labels)
+    names = read_json(labels)
     process, thread = str(names.get("process", "")), str(names.get("thread", ""))
     if metric == "cpu_kernel_thread_s":
         process, thread = "kernel", process

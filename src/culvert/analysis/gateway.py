@@ -9,6 +9,8 @@ from typing import Any
 
 import polars as pl
 
+from culvert.json_text import read_json
+
 KIND, SEARCH = "gateway_load", "gateway_search"
 CLIENTS = "clients"
 CORES = "cores"
@@ -20,7 +22,7 @@ def by_clients(frame: pl.DataFrame, kind: str = KIND) -> pl.DataFrame:
     """The rows of a measurement that state a number of clients, with two more columns: that number,
     and ``load``, the parameters without it."""
     found = frame.filter(measurement=kind)
-    given = [(text, json.loads(text)) for text in found["parameters"].unique().to_list()]
+    given = [(text, read_json(text)) for text in found["parameters"].unique().to_list()]
     split = [
         (text, one.pop(CLIENTS), json.dumps(one, sort_keys=True))
         for text, one in given

@@ -10,6 +10,8 @@ import json
 
 import polars as pl
 
+from culvert.json_text import read_json
+
 CONTEXT = ("condition", "measurement", "parameters")
 """The key of a cell without its VPN; a cell and its baseline have the same."""
 
@@ -75,5 +77,5 @@ def pick(
 
 
 def _without_repeats(labels: str) -> str:
-    kept = {key: value for key, value in json.loads(labels).items() if key not in REPEAT_LABELS}
+    kept = {key: value for key, value in read_json(labels).items() if key not in REPEAT_LABELS}
     return json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -6,7 +6,6 @@ that differ each time (time stamps, process ids, ports, keys).
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from culvert.journal.marks import checks_of
+from culvert.json_text import read_json
 from culvert.results import Status
 
 _CHANGING = re.compile(
@@ -71,7 +71,7 @@ def reasons(trials: pl.DataFrame) -> pl.DataFrame:
     keys = ["vpn", "status", "reason", "remedy"]
     found = trials.filter(pl.col("status") != "ok")
     causes = [
-        cause_of(Status(status), reason, json.loads(evidence))
+        cause_of(Status(status), reason, read_json(evidence))
         for status, reason, evidence in found.select("status", "reason", "evidence").iter_rows()
     ]
     return (

@@ -12,6 +12,7 @@ from culvert.errors import UsageError
 from culvert.features.criteria import Criterion
 from culvert.files.folder import any_folder
 from culvert.files.plain import read_plain
+from culvert.json_text import read_json
 from culvert.privilege import is_root
 from culvert.tools import users_directory
 
@@ -51,7 +52,7 @@ def read_records() -> list[Record]:
     be read."""
     path = state_directory() / _FILE
     try:
-        rows = json.loads(read_plain(path, MOST_BYTES))
+        rows = read_json(read_plain(path, MOST_BYTES))
         return [Record(**{**row, "criterion": Criterion(row["criterion"])}) for row in rows]
     except (FileNotFoundError, NotADirectoryError):
         return []

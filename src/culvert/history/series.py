@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +14,7 @@ from culvert.analysis.compare.verdict import Change
 from culvert.analysis.declared import better_of
 from culvert.analysis.observations import CONTEXT
 from culvert.history.order import Order
+from culvert.json_text import read_json
 from culvert.metrics import Better
 from culvert.statistics.change_points import SHORTEST, change_points
 from culvert.statistics.values import Array
@@ -185,7 +185,7 @@ def _changes(series: _Ordered) -> _Changes:
 
 @cache
 def _difference(before: str, after: str) -> Mapping[str, tuple[str, str]]:
-    was, is_ = json.loads(before), json.loads(after)
+    was, is_ = read_json(before), read_json(after)
     names = [*is_, *(name for name in was if name not in is_)]
     return {
         name: (was.get(name, "not known"), is_.get(name, "not known"))

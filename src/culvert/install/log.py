@@ -19,6 +19,7 @@ from culvert.errors import UsageError
 from culvert.files.folder import any_folder
 from culvert.files.plain import read_plain
 from culvert.journal.record import InstallRecord
+from culvert.json_text import read_json
 
 if TYPE_CHECKING:  # it imports Ansible, which a run does not need
     from culvert.install.roles import InstallResult
@@ -78,7 +79,7 @@ def latest_installs(vpns: Collection[str]) -> list[InstallRecord]:
 
 def _record(line: str) -> InstallRecord | None:
     try:
-        entry = json.loads(line)
+        entry = read_json(line)
         record = InstallRecord(
             vpn=str(entry["vpn"]),
             role=str(entry["role"]),

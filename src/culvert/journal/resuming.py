@@ -11,6 +11,7 @@ from typing import Any
 from culvert.errors import UsageError
 from culvert.journal.codec import from_json
 from culvert.journal.record import RunHead
+from culvert.json_text import read_json
 
 
 def refuse_other(directory: Path, run: Mapping[str, Any], head: RunHead) -> None:
@@ -48,7 +49,7 @@ _SHOWN = 3
 
 def differences(before: str, now: str) -> str:
     """The first few differences between two canonical contents, as "plan.seed: 1, now 2"."""
-    found = list(_walk(json.loads(before), json.loads(now), ""))
+    found = list(_walk(read_json(before), read_json(now), ""))
     text = "; ".join(found[:_SHOWN])
     more = len(found) - _SHOWN
     return f"{text}; and {more} more" if more > 0 else text

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from culvert.errors import UsageError
-from culvert.files.json_text import read_json
+from culvert.json_text import read_json
 
 VARIABLE = "CULVERT_GUEST"
 MOST_NODES = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from culvert.errors import LabError
-from culvert.files.json_text import read_json
+from culvert.json_text import read_json
 
 
 def entries(text: str, node: str) -> list[dict[str, Any]]:

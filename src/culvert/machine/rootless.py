@@ -10,7 +10,6 @@ node. Files outside /run are the same, and new files belong to the user.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 import subprocess
@@ -20,6 +19,7 @@ from typing import Any
 
 from culvert import tools
 from culvert.errors import NotPossible
+from culvert.json_text import read_json
 from culvert.machine.refusal import Obstacle, Refusal, Step, missing_options, obstacle
 from culvert.machine.tree import Tree
 from culvert.privilege import init_outside, is_root, run_as_root
@@ -132,7 +132,7 @@ def _refusal(*options: str, **as_user: Any) -> Refusal | None:
 
 
 def _understood(report: bytes, probe: Path) -> Refusal:
-    reported = json.loads(report)
+    reported = read_json(report)
     step, code = Step(reported["step"]), int(reported["errno"])
     tree = Tree()
     return Refusal(step, code, obstacle(step, code, tree), probe, missing_options(step, tree))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from culvert.errors import DeadlineExceeded, ProbeError
 from culvert.exchange import Event, Exchange, Replies
-from culvert.files.json_text import read_json
+from culvert.json_text import read_json
 from culvert.labs.process import REMEDY_IF_STOPPED, how_ended, remedy_for
 from culvert.probe.results.base import OTHER_VERSION
 from culvert.waiting import wait_until

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
+
+from culvert.json_text import read_json
 
 
 @lru_cache(maxsize=2048)
 def evidence(text: str) -> Mapping[str, Any]:
     """A trial's evidence. Cached: many trials have the same."""
-    found: Mapping[str, Any] = json.loads(text)
+    found: Mapping[str, Any] = read_json(text)
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -11,6 +10,7 @@ from typing import Any
 
 from culvert.analysis.design import Design
 from culvert.analysis.line import Line, line_of
+from culvert.json_text import read_json
 from culvert.report.leaves import at
 
 IMPORTED = "imported"
@@ -53,7 +53,7 @@ class RunInfo:
     @cached_property
     def content(self) -> Mapping[str, Any]:
         """The study's canonical content; empty if the study is not recorded."""
-        found: Mapping[str, Any] = json.loads(self.canonical)
+        found: Mapping[str, Any] = read_json(self.canonical)
         return found
 
     @property

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Self
 
+from culvert.json_text import read_json
+
 
 def canonical_json(value: object) -> str:
     """JSON with sorted keys and fixed separators: equal content gives equal text."""
@@ -44,7 +46,7 @@ class Parameters(str):
 
 @lru_cache(4096)
 def _values(text: str) -> Mapping[str, Any]:
-    values: dict[str, Any] = json.loads(text or "{}")
+    values: dict[str, Any] = read_json(text or "{}")
     return values
 
 

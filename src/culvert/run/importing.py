@@ -21,7 +21,7 @@ from culvert.journal.papers.kjorveziroski2024.study import STUDY, as_studied, id
 from culvert.journal.readers.foreign_run import ForeignRun, Lost
 from culvert.journal.readers.formats import ForeignFormat, reader
 from culvert.journal.readers.naming import Naming, cleaned, plain
-from culvert.journal.readers.reading import ForeignFile, foreign_files
+from culvert.journal.readers.reading import ForeignFile, foreign_files, name_of
 from culvert.journal.readers.records import Number, as_found, in_order, trial_records
 from culvert.journal.record import RunHead, TrialRecord
 from culvert.report.run_info import IMPORTED
@@ -74,6 +74,7 @@ def import_files(request: ImportRequest) -> Imported:
     """
     files = foreign_files(request.paths)
     runs, lost, others = _read(request.form, files)
+    runs, copies = _each_once(runs)
     if not runs:
         raise UsageError(
             f"import {request.form}",
@@ -85,7 +86,7 @@ def import_files(request: ImportRequest) -> Imported:
     ids = request.naming.knowing(known).resolve(run.name for run in runs)
     runs, notes, number = _ordered(runs)
     runs = as_studied(runs)
-    notes += _names(ids)
+    notes += [*copies, *dict.fromkeys(run.note for run in runs if run.note), *_names(ids)]
     if others:
         notes.append(f"ignored, as they contain no run of {request.form}: {some(others)}")
     trials = trial_records(runs, ids, request.condition, number)
@@ -152,8 +153,24 @@ def _named(run: ForeignRun, path: Path, shown: str, *, several: bool) -> Foreign
     return replace(
         run,
         file=shown,
-        name=run.name or (path.absolute().parent.name if several else path.name.split(".")[0]),
+        name=run.name or (path.absolute().parent.name if several else name_of(path)),
     )
+
+
+def _each_once(runs: Sequence[ForeignRun]) -> tuple[list[ForeignRun], list[str]]:
+    """Two copies of a document are one run. Only a run with a time can be recognised: two pings
+    without an answer have the same text."""
+    first: dict[str, ForeignRun] = {}
+    notes: list[str] = []
+    found: list[ForeignRun] = []
+    for run in runs:
+        content = _sha256(repr(replace(run, file="", line=0, name="")))
+        kept = first.setdefault(content, run)
+        if kept is run or run.started_at is None:
+            found.append(run)
+        else:
+            notes.append(f"{run.file}:{run.line} is a copy of {kept.file}:{kept.line}")
+    return found, [f"counted once: {some(notes)}"] if notes else []
 
 
 def _ordered(runs: list[ForeignRun]) -> tuple[list[ForeignRun], list[str], Number]:

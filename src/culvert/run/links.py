@@ -6,7 +6,6 @@ next trial that needs it, a few times in a block. What a real link is like is me
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -18,6 +17,7 @@ import polars as pl
 from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
 from culvert.journal.record import TrialRecord
+from culvert.json_text import read_json
 from culvert.labs.passage import PASSAGES, UNKNOWN
 from culvert.plan.plan import Cell, Trial
 from culvert.plan.schedule import Place, Unplaced, keys_of, next_key
@@ -132,7 +132,7 @@ class Underlays:
         trials = self._journal.trials()
         found = trials.filter((pl.col("cell") == key) & (pl.col("block") < trial.block))
         for row in reversed(found.rows(named=True)):
-            if passages := passages_of(json.loads(row["evidence"]).get("underlay", {})):
+            if passages := passages_of(read_json(row["evidence"]).get("underlay", {})):
                 return int(row["block"]), passages
         return None
 

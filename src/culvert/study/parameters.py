@@ -15,6 +15,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from culvert.json_text import read_json
 from culvert.results import Parameters, canonical_json
 from culvert.study.catalogue import Catalogue
 from culvert.study.conditions.condition import ConditionTable
@@ -128,7 +129,7 @@ def _cells(
 def _unknown_cells(table: MeasurementTable) -> Iterator[Parameters]:
     """The cells of a measurement that is not installed: arrays are crossed, nothing is checked."""
     for values, _ in _crossed(table.given, None):
-        yield Parameters.of(json.loads(json.dumps(values, default=str)))
+        yield Parameters.of(read_json(json.dumps(values, default=str)))
 
 
 def _crossed(

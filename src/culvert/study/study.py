@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,6 +13,7 @@ from pydantic import ValidationError
 
 from culvert.errors import StudyError, UsageError
 from culvert.files.plain import read_plain
+from culvert.json_text import read_json
 from culvert.results import canonical_json
 from culvert.study.builds import BuildTable, split_build
 from culvert.study.catalogue import Catalogue
@@ -76,7 +76,7 @@ class Study(Edition):
 
         Raises StudyError if this version of Culvert cannot read it.
         """
-        scale = str(json.loads(canonical).get("scale", ""))
+        scale = str(read_json(canonical).get("scale", ""))
         return cls.parse(text, catalogue, source="the run's study", scale=scale, directory=None)
 
     @classmethod

@@ -66,9 +66,11 @@ def test_cut_off_files_are_told_with_line_and_exit_code(say: Cli, tmp_path: Path
 
 
 def test_import_reports_runs_and_losses_as_json(say: Cli, tmp_path: Path) -> None:
-    for name in ("a", "b"):
+    for name, seconds in (("a", 1795183000), ("b", 1795183100)):
+        document = json.loads(IPERF3["udp"])
+        document["start"]["timestamp"]["timesecs"] = seconds
         (tmp_path / name).mkdir()
-        (tmp_path / name / "x.json").write_bytes(IPERF3["udp"])
+        (tmp_path / name / "x.json").write_text(json.dumps(document))
     (tmp_path / "b" / "y.json").write_bytes(IPERF3["error"])
     (tmp_path / "b" / "z.json").write_bytes(b"")
     files = sorted(tmp_path.glob("*/*.json"))
@@ -84,6 +86,27 @@ def test_import_reports_runs_and_losses_as_json(say: Cli, tmp_path: Path) -> Non
         assert set(journal.trials()["vpn"]) == {"none", "b"}
         assert set(journal.trials()["condition"]) == {"lossy"}
         assert journal.run()["lab"] == "imported"
+
+
+def test_two_copies_of_a_document_are_one_run(say: Cli, tmp_path: Path) -> None:
+    for name in ("tunnel.json", "tunnel-copy.json", "nothing.txt", "nothing-2.txt"):
+        (tmp_path / name).write_bytes(IPERF3["error" if name.endswith("txt") else "udp"])
+    (tmp_path / "array.json").write_text(f"[{IPERF3['udp'].decode()}]")
+    said = say("import", "iperf3", *sorted(tmp_path.iterdir()), "--out", tmp_path / "o")
+    assert said.code == 0
+    words = "tunnel-copy.json:1 is a copy of array.json:1, tunnel.json:1 is a copy of array.json:1"
+    assert f"counted once: {words}" in " ".join(said.out.split())
+
+
+def test_versions_are_names_of_their_own(say: Cli, tmp_path: Path) -> None:
+    for number, version in enumerate(("1.98.2", "1.102.2")):
+        document = json.loads(IPERF3["udp"])
+        document["start"]["timestamp"]["timesecs"] = 1795183000 + number
+        (tmp_path / f"tailscale-{version}.json").write_text(json.dumps(document))
+    said = say("import", "iperf3", *sorted(tmp_path.glob("*.json")), "--out", tmp_path / "o")
+    assert said.code == 0
+    with Journal.open(tmp_path / "o") as journal:
+        assert set(journal.trials()["vpn"]) == {"tailscale-1.98.2", "tailscale-1.102.2"}
 
 
 def test_a_tree_is_read_without_what_lies_beside_the_data(say: Cli, tmp_path: Path) -> None:

@@ -91,6 +91,110 @@ def test_each_direction_is_a_run(tmp_path: Path, name: str) -> None:
         assert figures(run)["goodput_bps"] == end[key]["bits_per_second"]
 
 
+@pytest.mark.parametrize("name", ["tcp-bidirectional", "udp-bidirectional"])
+@pytest.mark.parametrize("server", [False, True])
+def test_versions_that_write_both_directions_under_one_key(
+    tmp_path: Path, name: str, server: bool
+) -> None:
+    text = IPERF3[name].decode()
+    if server:
+        text = text.replace('"connecting_to"', '"accepted_connection"')
+    old = text.replace('_bidir_reverse"', '"')
+    assert old != text
+    assert read(tmp_path, old).runs == read(tmp_path, text).runs
+    assert not read(tmp_path, old).lost
+
+
+def test_a_third_value_of_a_key_is_refused(tmp_path: Path) -> None:
+    found = read(tmp_path, '{"start": {}, "end": {"sum": 1, "sum": 2, "sum": 3}}')
+    assert not found.runs
+    assert "the key 'sum_bidir_reverse' has two values" in found.lost[0].why
+
+
+def sided(name: str, **test: Any) -> dict[str, Any]:
+    """A document as the server writes it: of its client's counts it has zeros."""
+    document: dict[str, Any] = json.loads(IPERF3[name])
+    document["start"]["accepted_connection"] = document["start"].pop("connecting_to")
+    document["start"]["test_start"] |= test
+    for key, one in document["end"].items():
+        if key.startswith("sum"):
+            one["sender"] = key.endswith("_bidir_reverse") or bool(test.get("reverse"))
+            if one["sender"] == key.startswith("sum_received"):
+                one |= {"bytes": 0, "bits_per_second": 0}
+    document["end"]["cpu_utilization_percent"] |= {"remote_total": 0}
+    return document
+
+
+def test_a_server_knows_what_it_sent_but_not_what_arrived(tmp_path: Path) -> None:
+    document = sided("tcp-reverse-omit", reverse=1)
+    (run,) = read(tmp_path, json.dumps(document)).runs
+    assert (run.status, run.parameters["direction"]) == (Status.OK, "down")
+    got = figures(run)
+    assert got["sent_bps"] == document["end"]["sum_sent"]["bits_per_second"]
+    assert "goodput_bps" not in got
+    assert [key for key in got if "cpu" in key] == ["iperf3_cpu_percent@b"]
+    assert "import the client's file" in run.note
+
+
+@pytest.mark.parametrize("name", ["tcp-bidirectional", "udp-bidirectional"])
+def test_each_direction_of_a_server_has_its_own_side(tmp_path: Path, name: str) -> None:
+    document = sided(name, bidir=1)
+    up, down = read(tmp_path, json.dumps(document)).runs
+    assert (up.parameters["direction"], down.parameters["direction"]) == ("up", "down")
+    assert figures(up)["goodput_bps"] == document["end"]["sum_received"]["bits_per_second"]
+    assert "retransmitted_segments" not in figures(up)  # the client's
+    assert {"goodput_bps", "loss_ratio"}.isdisjoint(figures(down))
+    assert figures(down)["sent_bps"] > 0
+
+
+def test_the_sums_say_which_way_where_the_test_does_not(tmp_path: Path) -> None:
+    document = sided("tcp-reverse-omit", reverse=1)
+    document["start"]["test_start"]["reverse"] = 0
+    (run,) = read(tmp_path, json.dumps(document)).runs
+    assert run.parameters["direction"] == "down"
+
+
+@pytest.mark.parametrize(
+    ("start", "test", "parameters"),
+    [
+        ({}, {"bytes": 65536, "duration": 0}, {"bytes": 65536, "duration": None}),
+        ({}, {"blocks": 10, "duration": 0}, {"blocks": 10, "duration": None}),
+        ({}, {"target_bitrate": 5_000_000}, {"rate": "10Mbit/s"}),
+        ({}, {"target_bitrate": 0}, {"rate": None}),
+        ({"sock_bufsize": 2_097_152}, {}, {"socket_buffer_bytes": 2_097_152}),
+        ({"tcp_mss": 1200}, {}, {"mss_bytes": 1200}),
+        ({}, {"tos": 184}, {"tos": 184}),
+        ({}, {"fqrate": 1_000_000}, {"fq_rate_bps": 1_000_000}),
+        ({}, {"blksize": 1000}, {"write_size": 1000}),
+    ],
+)
+def test_what_changes_the_meaning_is_a_parameter(
+    tmp_path: Path, start: dict[str, Any], test: dict[str, Any], parameters: dict[str, Any]
+) -> None:
+    document = json.loads(IPERF3["tcp-reverse-omit"])
+    (plain,) = read(tmp_path, json.dumps(document)).runs
+    assert not {"rate", "bytes", "blocks", "tos", "write_size"} & set(plain.parameters)
+    document["start"] |= start
+    document["start"]["test_start"] |= test
+    (run,) = read(tmp_path, json.dumps(document)).runs
+    assert {key: run.parameters.get(key) for key in parameters} == parameters
+
+
+def test_a_rate_that_only_the_start_states(tmp_path: Path) -> None:
+    document = json.loads(IPERF3["tcp-reverse-omit"])
+    del document["start"]["test_start"]["target_bitrate"]
+    document["start"]["target_bitrate"] = 5_000_000
+    (run,) = read(tmp_path, json.dumps(document)).runs
+    assert run.parameters["rate"] == "10Mbit/s"
+
+
+def test_some_bytes_pass_in_less_than_a_millisecond(tmp_path: Path) -> None:
+    document = json.loads(IPERF3["tcp-reverse-omit"])
+    document["end"]["sum_received"]["seconds"] = 0.000532
+    (run,) = read(tmp_path, json.dumps(document)).runs
+    assert (run.status, run.duration_s) == (Status.OK, 0.000532)
+
+
 def test_an_error_is_a_failed_run(tmp_path: Path) -> None:
     (run,) = read(tmp_path, IPERF3["error"]).runs
     assert run.status is Status.FAILED

@@ -54,6 +54,90 @@ def test_quiet_ipv6_with_decimal_commas(tmp_path: Path) -> None:
     assert run.parameters["packet_size"] == 104
 
 
+MACOS = """PING 198.51.100.7 (198.51.100.7): 1472 data bytes
+556 bytes from 192.0.2.254: frag needed and DF set (MTU 1420)
+Vr HL TOS  Len   ID Flg  off TTL Pro  cks      Src      Dst
+ 4  5  00 dc05 1f2e   0 0000  3e  01 4f4a 192.0.2.10  198.51.100.7
+
+ping: sendto: Message too long
+Request timeout for icmp_seq 0
+92 bytes from 192.0.2.254: Time to live exceeded
+36 bytes from 192.0.2.254: Redirect Host(New addr: 192.0.2.253)
+load: 1.44  cmd: ping 512 waiting 0.00u 0.00s
+1/2 packets received (50.0%) 20.100 min / 20.100 avg / 20.100 max
+1480 bytes from 198.51.100.7: icmp_seq=1 ttl=60 time=20.100 ms
+10:11:12.131415 1480 bytes from 198.51.100.7: icmp_seq=2 ttl=60 time=21.200 ms
+
+--- 198.51.100.7 ping statistics ---
+3 packets transmitted, 2 packets received, 33.3% packet loss
+round-trip min/avg/max/stddev = 20.100/20.650/21.200/0.550 ms
+"""
+IPUTILS = """PATTERN: 0xff
+PING 192.0.2.1 (192.0.2.1) from 192.0.2.9 eth10: 56(84) bytes of data.
+From 192.0.2.9 icmp_seq=1 Destination Host Unreachable
+From 192.0.2.254: icmp_seq=2 Redirect Host(New nexthop: 192.0.2.253)
+192.0.2.254 icmp_seq=3 Time to live exceeded
+64 bytes from 192.0.2.1: icmp_seq=2 ttl=61 time=20 ms
+RR: 	192.0.2.9
+	192.0.2.1
+
+64 bytes from 192.0.2.1: icmp_seq=3 ttl=61 time=21.2 ms (BAD CHECKSUM!)	(same route)
+wrong data byte #16 should be 0x10 but was 0x11
+#16	11 11 12 13 14 15 16 17 18 19 1a 1b 1c 1d 1e 1f
+2/3 packets, 33% loss, min/avg/ewma/max = 20.000/20.600/20.150/21.200 ms
+ping: sendmsg: Network is unreachable
+
+--- 192.0.2.1 ping statistics ---
+3 packets transmitted, 2 received, +1 errors, 33.3333% packet loss, time 2014ms
+rtt min/avg/max/mdev = 20.000/20.600/21.200/0.600 ms, pipe 3
+"""
+BSD_6 = """PING6(56=40+8+8 bytes) fe80::1%en0 --> fe80::2%en0
+16 bytes from fe80::2%en0, icmp_seq=0 hlim=64 time=0.500 ms
+16 bytes from fe80::2%en0, icmp_seq=1 hlim=64 time=0.700 ms
+
+--- fe80::2%en0 ping6 statistics ---
+2 packets transmitted, 2 packets received, 0.0% packet loss
+round-trip min/avg/max/std-dev = 0.500/0.600/0.700/0.100 ms
+"""
+SMALL = """PING 10.0.0.2 (10.0.0.2) 8(36) bytes of data.
+16 bytes from 10.0.0.2: icmp_seq=1 ttl=64
+16 bytes from 10.0.0.2: icmp_seq=2 ttl=64
+
+--- 10.0.0.2 ping statistics ---
+2 packets transmitted, 2 received, 0% packet loss, time 1001ms
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "loss", "maximum_us"),
+    [(MACOS, 1500, 1 / 3, 21200), (IPUTILS, 84, 1 / 3, 21200), (BSD_6, 56, 0, 700)],
+)
+def test_lines_between_the_replies_are_no_results(
+    tmp_path: Path, text: str, size: int, loss: float, maximum_us: float
+) -> None:
+    found = read(tmp_path, text)
+    (run,) = found.runs
+    got = figures(run)
+    assert (found.lost, run.status, run.parameters["packet_size"]) == ([], Status.OK, size)
+    assert (got["loss_ratio"], got["rtt_max_us"]) == pytest.approx((loss, maximum_us))
+    assert decode(run.histograms[0].hdr_v2).total == 2
+
+
+def test_replies_without_a_time(tmp_path: Path) -> None:
+    found = read(tmp_path, SMALL)
+    assert (found.lost, figures(found.runs[0])["loss_ratio"]) == ([], 0)
+    assert found.runs[0].reason == "it has no round trip"
+
+
+def test_fewer_replies_than_the_statistics_count_are_lost(tmp_path: Path) -> None:
+    found = read(
+        tmp_path, PING.replace("64 bytes from 10.0.0.2: icmp_seq=1 ttl=64 time", "6#4 bytXs")
+    )
+    assert [lost.why for lost in found.lost] == ["it has 2 of 3 replies"]
+    found = read(tmp_path, PING.replace(PING.splitlines()[1] + "\n", ""))
+    assert [str(lost) for lost in found.lost] == ["file:1: it has 2 of 3 replies"]
+
+
 def test_statistics_that_are_no_numbers(tmp_path: Path) -> None:
     found = read(tmp_path, PING_QUIET.replace("0,022", "1e999"))
     assert [run.status for run in found.runs] == [Status.FAILED]
@@ -73,7 +157,7 @@ def test_truncated_ping_output_has_no_loss_figure(tmp_path: Path) -> None:
     assert run.status is Status.OK
     assert "loss_ratio" not in figures(run)
     assert [(lost.line, lost.why) for lost in found.lost] == [
-        (6, "a line that ping does not print, or an incomplete one"),
+        (6, "a reply or statistics that cannot be read"),
         (1, "its statistics are missing: it is truncated"),
     ]
 

@@ -8,7 +8,7 @@ import pytest
 from culvert.errors import UsageError
 from culvert.journal.readers import reading
 from culvert.journal.readers.figures import figure, figure_in
-from culvert.journal.readers.reading import natural, read_bytes, text_of
+from culvert.journal.readers.reading import name_of, natural, read_bytes, text_of
 
 
 def test_text_of_any_system() -> None:
@@ -63,3 +63,18 @@ def test_only_finite_numbers_are_figures() -> None:
     ]
     told = ["1", "-.5e3", " 2 ", "1_0", "nan", "inf", "1e999", "", "٣", "0x1", "1" * 65]
     assert [figure_in(text) for text in told] == [1.0, -500.0, 2.0, *[None] * 8]
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("tailscale-1.98.2.json", "tailscale-1.98.2"),
+        ("tailscale-1.98.2", "tailscale-1.98.2"),
+        ("wg.FLENT.gz", "wg"),
+        ("wg.json.txt", "wg"),
+        (".json", ".json"),
+        ("v2.0", "v2.0"),
+    ],
+)
+def test_a_name_keeps_its_version(name: str, found: str) -> None:
+    assert name_of(Path("a.b") / name) == found

@@ -64,8 +64,8 @@ def test_the_terminal_says_that_no_block_pairs_the_runs(data: Data) -> None:
 
 
 def test_one_run_of_each_needs_more_trials_not_blocks(tmp_path: Path) -> None:
-    for name in ("home", "office"):
-        (tmp_path / f"{name}.txt").write_text(PING)
+    for name, began in (("home", "[1795183239."), ("office", "[1795183339.")):
+        (tmp_path / f"{name}.txt").write_text(PING.replace("[1795183239.", began))
     files = sorted(tmp_path.glob("*.txt"))
     import_files(ImportRequest(ForeignFormat.PING, files, tmp_path / "run", Naming(), ""))
     (view,) = headline_views(read(tmp_path / "run"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ import polars as pl
 from culvert.analysis.claims.verdict import Lack
 from culvert.analysis.declared import competes
 from culvert.analysis.observations import observations
+from culvert.json_text import read_json
 from culvert.results import Parameters
 from culvert.study.claims.test import VpnSide, Where
 from culvert.study.conditions.processors import PROCESSOR_KEYS
@@ -157,7 +157,7 @@ def _series(rows: pl.DataFrame) -> dict[tuple[str, ...], dict[Labels, Series]]:
     )
     found: dict[tuple[str, ...], dict[Labels, Series]] = {}
     for *key, labels, blocks, values in grouped.iter_rows():
-        named = frozenset((name, str(value)) for name, value in json.loads(labels).items())
+        named = frozenset((name, str(value)) for name, value in read_json(labels).items())
         found.setdefault(tuple(key), {})[named] = dict(zip(blocks, values, strict=True))
     return found
 

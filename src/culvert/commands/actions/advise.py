@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +15,7 @@ from culvert.console import out, print_json
 from culvert.errors import UsageError
 from culvert.history.machine import machine_of
 from culvert.journal.journal import Journal
+from culvert.json_text import read_json
 from culvert.report.labels import everything
 from culvert.report.numbers import Scale, scale_for
 from culvert.report.run_info import RunInfo
@@ -101,5 +101,5 @@ def _in_words(kind: str, load: str) -> str:
     shown, words = SHOWN, "load"
     if kind == SEARCH:
         shown, words = SHOWN - {RATE}, "highest rate with little loss,"
-    values = {name: value for name, value in json.loads(load).items() if name in shown}
+    values = {name: value for name, value in read_json(load).items() if name in shown}
     return f"{words} {everything(kind, Parameters.of(values))}"

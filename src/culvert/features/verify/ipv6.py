@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from culvert.features.criteria import Criterion
 from culvert.features.verify.bench import Bench, FeatureTest, Finding, Undecided, carries, crossing
+from culvert.json_text import read_json
 from culvert.labs.node import Node
 from culvert.topology.ip import IpVersion
 from culvert.topology.shapes import CORE
@@ -25,7 +24,7 @@ class PingOverIpv6(FeatureTest):
             shown = target.run([ip, "-j", "-6", "address", "show", "dev", vpn.interface(target)])
             addresses = [
                 str(each["local"])
-                for link in json.loads(shown.stdout or "[]")
+                for link in read_json(shown.stdout or "[]")
                 for each in link.get("addr_info", ())
                 if each.get("scope") == "global"
             ]

@@ -55,6 +55,8 @@ class ForeignRun:
     histograms: Sequence[Histogram] = ()
     reported: Mapping[str, Any] = field(default_factory=dict)
     """Other facts in the file (versions, hosts), kept as evidence."""
+    note: str = ""
+    """What the reader of its figures must know; runs with one note are told of once."""
 
 
 @dataclass

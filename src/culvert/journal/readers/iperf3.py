@@ -1,5 +1,7 @@
 """iperf3 3.1 to 3.19, ``--json`` and ``--json-stream``: TCP, UDP, reverse, bidirectional, omit.
 
+Files of the client, and of the server (``-s``), which has only its own side of a test.
+
 Goodput is the receiver's count (``sum_received``). iperf3 itself excludes the seconds of
 ``--omit``. A file may have several documents, or an array of them; ``--title`` names the VPN. The
 two directions of ``--bidir`` are separate runs.
@@ -8,6 +10,8 @@ two directions of ``--bidir`` are separate runs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +19,22 @@ from culvert.journal.readers.figures import MOST_BPS, MOST_S, doubt, figure, mom
 from culvert.journal.readers.foreign_run import ForeignRun, Found, judged
 from culvert.journal.readers.reading import Text, read_text
 from culvert.journal.readers.salvage import Document, documents
+from culvert.json_text import Pairs, once
 from culvert.results import Metric, Series
 from culvert.units import format_rate
 
 MOST_STREAMS = 128
 """iperf3's limit."""
 
-_UP, _DOWN = "up", "down"
-"""From the client to the server, and the reverse."""
+LEAST_S = 1e-6
+"""The resolution of its times: -n ends a test after some microseconds."""
+
+SENT_ONLY = (
+    "a server's file lacks what its client received, so the rate that was sent (sent_bps) is not "
+    "goodput: import the client's file"
+)
 _REVERSE = "_bidir_reverse"
+"""Ends the keys of what the server sent with --bidir."""
 
 
 def read(path: Path) -> Found:
@@ -36,10 +47,26 @@ def found_in(text: Text) -> Found:
     return Found(list(_runs(text)), text.lost)
 
 
+def both_ways(pairs: Pairs) -> dict[str, Any]:
+    """3.7 to 3.10.1 write both directions of ``--bidir`` under one key, first what the client sends
+    (issue 952). Later versions end the key of the second so.
+
+    Raises ValueError for a third value.
+    """
+    first: dict[str, Any] = {}
+    named = []
+    for key, value in pairs:
+        # Sums of both directions may be equal; settings that are equal are the same one.
+        again = key in first and (isinstance(value, dict) or value != first[key])
+        first.setdefault(key, value)
+        named.append((key + _REVERSE if again else key, value))
+    return once(named)
+
+
 def _runs(text: Text) -> Iterator[ForeignRun]:
     stream: dict[str, Any] | None = None
     line = 0
-    for document in documents(text):
+    for document in documents(text, both_ways):
         for value in document.value if isinstance(document.value, list) else [document.value]:
             if not isinstance(value, Mapping):
                 text.lose(document.line, "a document that is not an object")
@@ -77,27 +104,62 @@ def _of_document(text: Text, value: Mapping[str, Any], document: Document) -> It
     if "start" not in value and "end" not in value and "error" not in value:
         text.lose(document.line, "a document that iperf3 did not write")
         return
-    start, end = table(value, "start"), table(value, "end")
-    test = table(start, "test_start")
-    reverse = bool(figure(test.get("reverse")))
-    both = bool(figure(test.get("bidirectional"))) or f"sum_received{_REVERSE}" in end
-    directions = [(_UP, ""), (_DOWN, _REVERSE)] if both else [(_DOWN if reverse else _UP, "")]
-    for direction, suffix in directions:
-        yield _run(text.file, document, value, direction, suffix, both=both)
+    for flow in _flows(table(value, "start"), table(value, "end")):
+        yield _run(text.file, document, value, flow)
 
 
-def _run(
-    file: str,
-    document: Document,
-    value: Mapping[str, Any],
-    direction: str,
-    suffix: str,
-    *,
-    both: bool,
-) -> ForeignRun:
-    start, end = table(value, "start"), table(value, "end")
+class _Direction(StrEnum):
+    """From the client to the server, and the reverse."""
+
+    UP = "up"
+    DOWN = "down"
+
+
+@dataclass(frozen=True)
+class _Flow:
+    """One direction of a test, as the program on one side saw it.
+
+    ``server``: the file is of the server, which writes it before the client tells what it counted
+    (iperf3's issue 1410): it has figures of its own side only, and zeros for the client's.
+    """
+
+    direction: _Direction
+    suffix: str
+    """Of its sums in the document."""
+    both: bool
+    """The other direction ran at the same time."""
+    server: bool
+    udp: bool
+
+    @property
+    def received_is_known(self) -> bool:
+        return not self.server or self.direction is _Direction.UP
+
+    @property
+    def sent_is_known(self) -> bool:
+        return not self.server or self.direction is _Direction.DOWN
+
+
+def _flows(start: Mapping[str, Any], end: Mapping[str, Any]) -> list[_Flow]:
     test = table(start, "test_start")
+    server = "accepted_connection" in start
     udp = str(test.get("protocol", "")).upper() == "UDP"
+    both = any(figure(test.get(key)) for key in ("bidir", "bidirectional"))
+    if both or f"sum_received{_REVERSE}" in end:
+        ways = {_Direction.UP: "", _Direction.DOWN: _REVERSE}
+        return [_Flow(way, suffix, True, server, udp) for way, suffix in ways.items()]
+    # The sums state it since 3.7; a server of another version may not know of --reverse.
+    sends = next((one["sender"] for one in _sums(end) if isinstance(one.get("sender"), bool)), None)
+    down = bool(figure(test.get("reverse"))) if sends is None else sends is server
+    return [_Flow(_Direction.DOWN if down else _Direction.UP, "", False, server, udp)]
+
+
+def _sums(end: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [table(end, key) for key in ("sum_sent", "sum_received", "sum")]
+
+
+def _run(file: str, document: Document, value: Mapping[str, Any], flow: _Flow) -> ForeignRun:
+    start, end = table(value, "start"), table(value, "end")
     failures: list[str] = []
     doubts: list[str] = []
     metrics: list[Metric] = []
@@ -107,58 +169,68 @@ def _run(
     elif not end:
         failures.append("it is truncated: the receiver's counts are missing")
     else:
-        received, sent = _sums(end, suffix, udp=udp)
-        seconds = figure(received.get("seconds")) or 0.0
-        metrics += _goodput(_goodput_bps(received, udp=udp), failures, doubts)
-        if why := doubt("seconds", seconds, 1e-3, 365 * MOST_S, "s"):
+        received, sent = _counts(end, flow)
+        seconds = figure((received if flow.received_is_known else sent).get("seconds")) or 0.0
+        if why := doubt("seconds", seconds, LEAST_S, 365 * MOST_S, "s"):
             doubts.append(why)
-        metrics += _udp(received, doubts) if udp else _tcp(sent, doubts)
-        metrics += _cpu(table(end, "cpu_utilization_percent"), doubts)
+        if flow.received_is_known:
+            arrived_bps = _goodput_bps(received, udp=flow.udp)
+            metrics += _rate_of("goodput_bps", "arrived", arrived_bps, failures, doubts)
+            metrics += _udp(received, doubts) if flow.udp else ()
+        else:
+            sent_bps = figure(sent.get("bits_per_second"))
+            metrics += _rate_of("sent_bps", "was sent", sent_bps, failures, doubts)
+        metrics += _tcp(sent, doubts) if flow.sent_is_known and not flow.udp else ()
+        metrics += _cpu(table(end, "cpu_utilization_percent"), flow, doubts)
     status, reason = judged(failures, doubts)
     return ForeignRun(
         file,
         document.line,
-        measurement="udp" if udp else "tcp",
+        measurement="udp" if flow.udp else "tcp",
         name=str(value.get("title") or start.get("title") or "")[:200],
-        parameters=_parameters(test, end, direction, udp=udp, both=both),
+        parameters=_parameters(start, end, flow),
         status=status,
         reason=reason,
         started_at=moment_of(figure(table(start, "timestamp").get("timesecs"))),
         duration_s=max(0.0, min(seconds, MOST_S)),
         metrics=metrics,
-        series=_series(value.get("intervals"), suffix),
+        series=_series(value.get("intervals"), flow.suffix),
         reported={
             key: str(start[key])[:500] for key in ("version", "system_info") if start.get(key)
-        },
+        }
+        | ({"side": "server"} if flow.server else {}),
+        note="" if flow.received_is_known else SENT_ONLY,
     )
 
 
-def _goodput(value: float | None, failures: list[str], doubts: list[str]) -> list[Metric]:
+def _rate_of(
+    name: str, verb: str, value: float | None, failures: list[str], doubts: list[str]
+) -> list[Metric]:
     if value is None:
-        failures.append("the received amount is missing")
+        failures.append(f"the amount that {verb} is missing")
     elif value == 0:
-        failures.append("nothing arrived")
+        failures.append(f"nothing {verb}")
     elif why := doubt("bits_per_second", value, 0, MOST_BPS, "bit/s"):
         doubts.append(why)
     else:
-        return [Metric("goodput_bps", "bit/s", value)]
+        return [Metric(name, "bit/s", value)]
     return []
 
 
-def _sums(
-    end: Mapping[str, Any], suffix: str, *, udp: bool
-) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+def _counts(end: Mapping[str, Any], flow: _Flow) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """The counts of receiver and sender. UDP losses are in ``sum`` before 3.17."""
-    received = dict(table(end, f"sum_received{suffix}"))
-    if udp:
-        alone = table(end, f"sum{suffix}")
+    received = dict(table(end, f"sum_received{flow.suffix}"))
+    sent = table(end, f"sum_sent{flow.suffix}")
+    if flow.udp:
+        alone = table(end, f"sum{flow.suffix}")
         for key in ("jitter_ms", "lost_packets", "packets", "lost_percent"):
             if key in alone and not received.get(key):
                 received[key] = alone[key]
         if not figure(received.get("bytes")):  # before 3.7, or the receiver did not report
             received |= {"sender_bps": alone.get("bits_per_second")}
             received.setdefault("seconds", alone.get("seconds"))
-    return received, table(end, f"sum_sent{suffix}")
+        sent = sent or alone
+    return received, sent
 
 
 def _goodput_bps(received: Mapping[str, Any], *, udp: bool) -> float | None:
@@ -196,9 +268,10 @@ def _tcp(sent: Mapping[str, Any], doubts: list[str]) -> Iterator[Metric]:
     yield Metric("retransmitted_segments", "segments", retransmits)
 
 
-def _cpu(usage: Mapping[str, Any], doubts: list[str]) -> Iterator[Metric]:
-    """CPU of iperf3 itself, in per cent of one core; the host is the client."""
-    for key, node in (("host_total", "a"), ("remote_total", "b")):
+def _cpu(usage: Mapping[str, Any], flow: _Flow, doubts: list[str]) -> Iterator[Metric]:
+    """CPU of iperf3 itself, in per cent of one core. The client is node a."""
+    sides = {"host_total": "b"} if flow.server else {"host_total": "a", "remote_total": "b"}
+    for key, node in sides.items():
         percent = figure(usage.get(key))
         if percent is None:
             continue
@@ -208,30 +281,50 @@ def _cpu(usage: Mapping[str, Any], doubts: list[str]) -> Iterator[Metric]:
             yield Metric("iperf3_cpu_percent", "%", percent, {"node": node})
 
 
-def _parameters(
-    test: Mapping[str, Any], end: Mapping[str, Any], direction: str, *, udp: bool, both: bool
-) -> dict[str, Any]:
-    found: dict[str, Any] = {"direction": direction}
-    if both:
+_OPTIONS = (
+    ("num_streams", "streams", None),
+    ("duration", "duration", 0),
+    ("bytes", "bytes", 0),  # -n
+    ("blocks", "blocks", 0),  # -k
+    ("omit", "warmup", 0),
+    ("tos", "tos", 0),
+    ("fqrate", "fq_rate_bps", 0),
+)
+"""Keys of ``test_start``, the parameters, and the values that stand for "not given"."""
+_TCP_OPTIONS = (("sock_bufsize", "socket_buffer_bytes", 0), ("tcp_mss", "mss_bytes", 0))
+"""The same of ``start``: -w, -M."""
+_TCP_BLOCK_BYTES = 131072
+"""iperf3's own size of a write (-l)."""
+
+
+def _parameters(start: Mapping[str, Any], end: Mapping[str, Any], flow: _Flow) -> dict[str, Any]:
+    """What makes runs comparable: every option that changes what is measured, if it was given."""
+    test = table(start, "test_start")
+    found: dict[str, Any] = {"direction": str(flow.direction)}
+    if flow.both:
         found["bidirectional"] = True
-    for key, name in (("num_streams", "streams"), ("duration", "duration"), ("omit", "warmup")):
-        number = figure(test.get(key))
-        if number is not None and not (key == "omit" and number == 0):
+    given = [(test, *option) for option in _OPTIONS] + [(start, *option) for option in _TCP_OPTIONS]
+    for place, key, name, absent in given:
+        number = figure(place.get(key))
+        if number is not None and number != absent:
             found[name] = int(number) if number == int(number) else number
-    if udp:
-        if size := figure(test.get("blksize")):
-            found["payload_bytes"] = int(size)
-        found |= _rate(test)
-    elif isinstance(congestion := end.get("sender_tcp_congestion"), str):
+    block_bytes = figure(test.get("blksize"))
+    if block_bytes and (flow.udp or block_bytes != _TCP_BLOCK_BYTES):
+        found["payload_bytes" if flow.udp else "write_size"] = int(block_bytes)
+    found |= _rate(start, flow)
+    congestion = end.get("sender_tcp_congestion")
+    if not flow.udp and isinstance(congestion, str):
         found["congestion_control"] = congestion[:16]
     return found
 
 
-def _rate(test: Mapping[str, Any]) -> dict[str, str | None]:
-    """The offered rate of all streams (``-b`` is that of each), None for as fast as possible
-    (``-b 0``); nothing where old versions do not write it."""
-    each_bps, streams = figure(test.get("target_bitrate")), figure(test.get("num_streams"))
-    if each_bps is None or not 0 <= each_bps <= MOST_BPS:
+def _rate(start: Mapping[str, Any], flow: _Flow) -> dict[str, str | None]:
+    """The offered rate of all streams (``-b`` is that of each). UDP without a limit (``-b 0``) is
+    None, TCP without one is the rule; nothing where old versions do not write it."""
+    test = table(start, "test_start")
+    each_bps = figure(test.get("target_bitrate", start.get("target_bitrate")))
+    streams = figure(test.get("num_streams"))
+    if each_bps is None or not 0 <= each_bps <= MOST_BPS or not (each_bps or flow.udp):
         return {}
     rate_bps = int(each_bps) * max(1, min(int(streams or 1), MOST_STREAMS))
     return {"rate": format_rate(rate_bps) if rate_bps else None}

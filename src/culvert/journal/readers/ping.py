@@ -1,6 +1,9 @@
-"""Output of ``ping``: iputils (with -D, -O, -q), busybox and BSD.
+"""Output of ``ping``: iputils (with -D, -O, -q), inetutils, busybox, BSD and macOS.
 
-A run starts at its line "PING ..."; a file may have several. Duplicates are counted, but are not
+A run starts at its line "PING ..."; a file may have several. Between the replies these programs
+print much that is no result (errors of ICMP and the header that they quote, what SIGQUIT prints,
+warnings, in the user's language): it is left out. Lost is what had a figure: a reply or statistics
+that cannot be read, or fewer replies than the statistics count. Duplicates are counted, but are not
 round trips. Without the statistics at the end the number of sent probes is unknown: the round trips
 are kept, the loss is left out.
 """
@@ -29,18 +32,25 @@ _HEADERS = {4: 28, 6: 48}
 """Bytes of IP and ICMP."""
 
 _N = r"-?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?"
-_BEGIN = re.compile(r"PING\s+\S.*?(\d{1,6})(?:\(\d+\))?\s*(?:data )?bytes", re.ASCII)
+_BEGIN = re.compile(
+    r"PING\s+\S.*?(\d{1,6})(?:\(\d+\))?\s*(?:data )?bytes|PING6?\(\d+=40\+8\+(\d{1,6}) bytes\)",
+    re.ASCII,
+)
 _REPLY = re.compile(
-    r"(?:\[(\d+\.\d+)\] )?\d+ bytes from .*?(?:icmp_)?seq=(\d+).*?time[=<](\S+) ?ms(.*)", re.ASCII
+    r"(?:\[(\d+\.\d+)\] |[\d:.]+ )?\d+ bytes from .*?(?:icmp_)?seq=(\d+).*?time[=<](\S+) ?ms(.*)",
+    re.ASCII,
 )
 _SUMMARY = re.compile(r"(\d+) packets transmitted, (\d+) (?:packets )?received(.*)", re.ASCII)
 _DUPLICATES = re.compile(r"\+?(\d+) duplicates", re.ASCII)
 _EXTREMES = re.compile(
     rf"(?:rtt|round-trip) min/avg/max\S* = ({_N})/({_N})/({_N})(?:/{_N})? ms", re.ASCII
 )
-_KNOWN = re.compile(
-    r"---|From |no answer yet|Request timeout|pipe |WARNING|Warning|wrong |\s*$|ping: |.*\^C"
-)
+_UNTIMED = re.compile(r"(?:\[\d+\.\d+\] )?\d+ bytes from .*seq=\d+( ttl=\d+)?", re.ASCII)
+_TIMED_BYTES = 16
+"""Replies with less payload have no time."""
+_FIGURE = re.compile(r"bytes from .*seq=|time[=<]|packets transmitted|(rtt|round-trip) min/avg/max")
+_BEFORE = re.compile(r"ping6?: |PATTERN: |WARNING: |$")
+"""Printed before the line PING."""
 
 
 @dataclass
@@ -50,6 +60,7 @@ class _Run:
     version: int
     times_ms: list[float] = field(default_factory=list)
     at_s: list[float] = field(default_factory=list)
+    untimed: int = 0
     duplicates: int = 0
     summary: tuple[float, float] | None = None
     extremes_ms: tuple[float, ...] = ()
@@ -65,8 +76,11 @@ def found_in(text: Text) -> Found:
     """All runs of a text."""
     runs = list(_runs(text))
     for run in runs:
+        replies = len(run.times_ms) + run.untimed + len(run.doubts)
         if run.summary is None:
             text.lose(run.line, "its statistics are missing: it is truncated")
+        elif replies and replies < run.summary[1]:
+            text.lose(run.line, f"it has {replies} of {run.summary[1]:.0f} replies")
     return Found([_foreign(text.file, run) for run in runs], text.lost)
 
 
@@ -79,12 +93,15 @@ def _runs(text: Text) -> Iterator[_Run]:
         if begin := _BEGIN.match(line):
             if run is not None:
                 yield run
-            run = _Run(number, int(begin[1]), 6 if line.split(" bytes")[0].count(":") > 1 else 4)
+            six = begin[2] is not None or line.split(" bytes")[0].count(":") > 1
+            run = _Run(number, int(begin[1] or begin[2]), 6 if six else 4)
         elif run is None:
-            if line:
+            if not _BEFORE.match(line):
                 text.lose(number, "a line before any PING")
-        elif not _take(run, number, line) and not _KNOWN.match(line):
-            text.lose(number, "a line that ping does not print, or an incomplete one")
+        elif run.payload_bytes < _TIMED_BYTES and _UNTIMED.fullmatch(line):
+            run.untimed += 1
+        elif not _take(run, number, line) and _FIGURE.search(line):
+            text.lose(number, "a reply or statistics that cannot be read")
     if run is not None:
         yield run
 

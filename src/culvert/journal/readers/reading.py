@@ -21,6 +21,7 @@ MOST_LOST = 100
 """Unreadable places of one file that are listed one by one."""
 
 _GZIP = b"\x1f\x8b"
+_KINDS = re.compile(r"\.(json|jsonl|ndjson|csv|tsv|txt|log|out|dat|data|flent|gz)", re.IGNORECASE)
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -112,6 +113,15 @@ def _unpacked(data: bytes, found: Text) -> bytes:
             break
         data = member.unused_data
     return b"".join(parts)
+
+
+def name_of(path: Path) -> str:
+    """The file's name without the ends that say what kind of file it is; a version keeps its
+    points: tailscale-1.98.2 of tailscale-1.98.2.json.gz."""
+    name = path.name
+    while _KINDS.fullmatch(Path(name).suffix):
+        name = Path(name).stem
+    return name
 
 
 def natural(text: str) -> list[tuple[int, str]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from culvert.journal.readers.reading import Text
+from culvert.json_text import Resolve, once, read_json
 
 MOST_DEPTH = 64
 """The deepest nesting of brackets: output of the tools is far below."""
@@ -39,8 +39,9 @@ class _Extent:
     trouble: str = ""
 
 
-def documents(text: Text) -> Iterator[Document]:
-    """Every document; other text and damaged documents go to ``text.lost`` with their line."""
+def documents(text: Text, resolve: Resolve = once) -> Iterator[Document]:
+    """Every document; other text and damaged documents go to ``text.lost`` with their line.
+    ``resolve`` is as of ``read_json``."""
     content, position = text.text, 0
     lines = _Lines(content)
     while (begin := _BEGIN.search(content, position)) is not None:
@@ -53,8 +54,8 @@ def documents(text: Text) -> Iterator[Document]:
             return
         position = extent.end if not extent.closers else len(content)
         try:
-            value = json.loads(content[start : extent.end] + extent.closers)
-        except (ValueError, RecursionError) as error:
+            value = read_json(content[start : extent.end] + extent.closers, resolve)
+        except ValueError as error:
             # Only the message of a JSONDecodeError: its position is relative to the document.
             why = getattr(error, "msg", "") or str(error).partition(":")[0]
             text.lose(line, f"this is not JSON: {why}")

@@ -20,7 +20,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, quote, urlencode, urljoin, urlsplit
 
 from culvert.errors import LabError, UsageError
-from culvert.files.json_text import read_json
+from culvert.json_text import read_json
 from culvert.labs.kubernetes.image import Blob, Image, contents
 from culvert.tools import home
 

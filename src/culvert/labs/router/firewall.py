@@ -7,10 +7,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from culvert.errors import LabError, NotPossible
+from culvert.json_text import read_json
 from culvert.labs.node import Node
 from culvert.topology import nat
 from culvert.topology.spec import Allowed
@@ -97,7 +97,7 @@ def counters(router: Node, table: str = TABLE) -> dict[str, int]:
     """Packets that matched the rules of a table, by the names of their counters."""
     text = router.run(["nft", "-j", "list", "counters", "table", "inet", table]).stdout
     try:
-        objects = json.loads(text)["nftables"]
+        objects = read_json(text)["nftables"]
         found = [entry["counter"] for entry in objects if "counter" in entry]
         return {one["name"]: one["packets"] for one in found}
     except (ValueError, KeyError) as error:

@@ -16,6 +16,7 @@ from pathlib import Path
 from culvert.errors import CulvertError, UsageError
 from culvert.files.folder import any_folder
 from culvert.files.plain import read_plain
+from culvert.json_text import read_json
 from culvert.labs.vm import guest, places
 from culvert.labs.vm.hypervisor import Hypervisor
 from culvert.labs.vm.job import Job
@@ -31,7 +32,7 @@ def refusal(hypervisor: Hypervisor, depends: Sequence[Path]) -> str | None:
     kept = places.kernels() / f"boots-{hypervisor.name}.json"
     identity = [platform.release(), *map(_identity, depends)]
     with suppress(OSError, ValueError, KeyError, TypeError, UsageError):
-        record = json.loads(read_plain(kept, MOST_RECORD_BYTES))
+        record = read_json(read_plain(kept, MOST_RECORD_BYTES))
         if record["identity"] == identity:
             return str(record["refusal"]) or None
     found = _tried(hypervisor)

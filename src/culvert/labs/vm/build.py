@@ -18,6 +18,7 @@ from culvert import tools
 from culvert.debian import Archive, version_numbers
 from culvert.errors import CulvertError, UsageError
 from culvert.files.plain import read_plain
+from culvert.json_text import read_json
 from culvert.labs.building import alone, roomy, run_step
 from culvert.labs.vm import places
 
@@ -186,7 +187,7 @@ def _keep(out: Path, release: str, source: str, built_s: float) -> GuestKernel:
 def _kept() -> Iterator[GuestKernel]:
     for record in places.found(f"uml-*/{RECORD}"):
         try:
-            content = json.loads(read_plain(record, MOST_RECORD_BYTES))
+            content = read_json(read_plain(record, MOST_RECORD_BYTES))
             kernel = GuestKernel(record.parent, **content)
         except (OSError, ValueError, TypeError, UsageError):
             continue  # written by another version of Culvert

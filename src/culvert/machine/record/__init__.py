@@ -11,6 +11,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from culvert.json_text import read_json
 from culvert.machine.record.cpu import Cpu, read_cpu
 from culvert.machine.record.kernel import Kernel, OsRelease, read_distribution, read_kernel
 from culvert.machine.record.memory import (
@@ -57,5 +58,5 @@ def observe(tree: Tree | None = None) -> Environment:
 
 def capture() -> dict[str, Any]:
     """The record as nested dictionaries of JSON's types; the keys are Environment's fields."""
-    record: dict[str, Any] = json.loads(json.dumps(asdict(observe())))
+    record: dict[str, Any] = read_json(json.dumps(asdict(observe())))
     return record

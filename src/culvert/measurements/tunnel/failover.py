@@ -12,7 +12,6 @@ what goes through the relay passes, and the router counts what it dropped.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -22,6 +21,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from culvert.errors import NotPossible, VpnError
+from culvert.json_text import read_json
 from culvert.labs.node import Node
 from culvert.labs.router.block import UdpBlock
 from culvert.measurements.base import BaseParameters, Measurement
@@ -279,7 +279,7 @@ class _Switch:
 def received_packets(node: Node) -> int:
     """Packets that a node's link has delivered so far."""
     shown = node.run(["ip", "-j", "-s", "link", "show", "dev", node.underlay.device]).stdout
-    return int(json.loads(shown)[0]["stats64"]["rx"]["packets"])
+    return int(read_json(shown)[0]["stats64"]["rx"]["packets"])
 
 
 def _was_direct(dropped: int) -> Check:

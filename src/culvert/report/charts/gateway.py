@@ -3,7 +3,6 @@ shares; and the timeline of a storm of sessions."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ import polars as pl
 
 from culvert.analysis.gateway import CLIENTS, KIND, by_clients
 from culvert.analysis.observations import pick
+from culvert.json_text import read_json
 from culvert.report.charts.cell import NOTHING
 from culvert.report.charts.common import Records, layered, source, vpn_colour
 from culvert.report.charts.over import HEIGHT_PX, Over, goodput_over, panel
@@ -99,7 +99,7 @@ def _shares(data: Data, here: pl.DataFrame, goodput: pl.DataFrame) -> list[Panel
     found: dict[tuple[str, int], dict[str, float]] = {}
     single = here.filter(pl.col("metric") == "client_goodput_bps")
     for vpn, n, labels, value in single.select("vpn", CLIENTS, "labels", "median").iter_rows():
-        name = SHARES.get(json.loads(labels).get("quantile", ""))
+        name = SHARES.get(read_json(labels).get("quantile", ""))
         if name and n > 1 and means.get((vpn, n)):
             found.setdefault((vpn, n), {})[name] = value / means[vpn, n]
     records: Records = [

@@ -25,6 +25,7 @@ from queue import SimpleQueue
 from typing import IO, NamedTuple, Self
 
 from culvert.errors import DeadlineExceeded
+from culvert.json_text import read_json
 
 MANY = 8
 """So many figures are worth the start of one more process."""
@@ -45,7 +46,7 @@ def _svg_of(spec: bytes) -> bytes:
     """Of a Vega-Lite specification, as JSON."""
     import vl_convert  # noqa: PLC0415 - a process that draws nothing starts sooner without it
 
-    vega = vl_convert.vegalite_to_vega(json.loads(spec))
+    vega = vl_convert.vegalite_to_vega(read_json(spec))
     return _numbered_alone(vl_convert.vega_to_svg(vega, allowed_base_urls=[])).encode()
 
 

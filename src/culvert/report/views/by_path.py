@@ -10,6 +10,7 @@ import polars as pl
 from culvert.analysis.declared import main_metrics, title_of
 from culvert.analysis.observations import CELL
 from culvert.journal.marks import MISSING_PATHS, PART, PATH, paths_of
+from culvert.json_text import read_json
 from culvert.report.leaves import evidence
 from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import scale_for
@@ -58,7 +59,7 @@ def _rows(
     )
     known = {path: json.dumps({PATH: path}, separators=(",", ":")) for path in named}
     for labels in values["labels"].unique().to_list():
-        given = json.loads(labels)
+        given = read_json(labels)
         if given.keys() == {PATH}:
             known[str(given[PATH])] = labels
     for path, labels in [*sorted(known.items()), (_ALL, "{}")]:

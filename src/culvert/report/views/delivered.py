@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ import polars as pl
 
 from culvert.analysis.latency import EMPTY, LatencyDistribution, decode
 from culvert.journal.values import MOST_NUMBER
+from culvert.json_text import read_json
 from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import grouped, scale_for
 
@@ -84,7 +84,7 @@ def _values(rows: pl.DataFrame, way: str) -> Mapping[str, list[float]]:
     """Values of each metric of a direction, over the blocks."""
     found: dict[str, list[float]] = {}
     for metric, labels, value in rows.select("metric", "labels", "value").iter_rows():
-        if value is not None and json.loads(labels).get("direction") == way:
+        if value is not None and read_json(labels).get("direction") == way:
             found.setdefault(metric, []).append(value)
     return found
 
@@ -170,7 +170,7 @@ def _bars(data: Data, trials: pl.DataFrame, way: str) -> tuple[DelayBar, ...]:
     )
     pooled: LatencyDistribution = EMPTY
     for labels, hdr_v2 in chosen.select("labels", "hdr_v2").iter_rows():
-        if json.loads(labels).get("direction") == way:
+        if read_json(labels).get("direction") == way:
             pooled = pooled + decode(hdr_v2)
     if not pooled.total:
         return ()

@@ -12,6 +12,7 @@ import polars as pl
 from markupsafe import Markup, escape
 
 from culvert.errors import some
+from culvert.json_text import read_json
 from culvert.report.leaves import evidence
 from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import grouped
@@ -41,7 +42,7 @@ def topology_views(data: Data) -> list[TopologyView]:
     every = set(data.trials["condition"].to_list())
     views = []
     for key, names in conditions.items():
-        document = json.loads(key)
+        document = read_json(key)
         where = "" if set(names) == every else f", in condition {', '.join(names)}"
         title = f"{document.get('name', '')}{where}"
         # A foreign document may name nodes that it does not have, or have another form.
@@ -56,7 +57,7 @@ def third_nodes_table(data: Data) -> FigureTable:
     found = data.summary.filter(pl.col("metric").is_in(_THIRD))
     cells: dict[tuple[str, ...], dict[str, float]] = {}
     for row in found.iter_rows(named=True):
-        labels = json.loads(row["labels"])
+        labels = read_json(row["labels"])
         cell = data.labels.cell(row["condition"], row["measurement"], row["parameters"])
         key = (row["vpn"], cell, str(labels.get("node", "")), str(labels.get("role", "")))
         cells.setdefault(key, {})[row["metric"]] = row["median"]

@@ -18,6 +18,7 @@ from culvert import tools
 from culvert.errors import CulvertError, UsageError
 from culvert.files.folder import any_folder
 from culvert.files.plain import read_plain
+from culvert.json_text import read_json
 from culvert.measurements.underlay.underlay import Underlay, UnderlayParameters
 from culvert.plan.plan import Cell, Plan, TimeEstimate
 from culvert.results import Parameters
@@ -56,7 +57,7 @@ class TrialTimes:
 def learned() -> TrialTimes:
     """The times kept on this machine; empty if they cannot be read."""
     try:
-        return TrialTimes(**json.loads(read_plain(_path(), MOST_BYTES)))
+        return TrialTimes(**read_json(read_plain(_path(), MOST_BYTES)))
     except (OSError, UsageError, ValueError, TypeError):
         return TrialTimes()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -12,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from culvert.errors import CulvertError, StudyError
+from culvert.json_text import read_json
 from culvert.labs.room import Machine
 from culvert.plan.plan import Plan, TimeEstimate
 from culvert.plan.warnings import warnings_of
@@ -155,7 +155,7 @@ def as_json(study: Study, catalogue: Catalogue) -> dict[str, Any]:
                 "measurement": one.measurement,
                 "metric": one.metric,
                 "condition": one.where.condition,
-                "parameters": {key: json.loads(value) for key, value in one.where.parameters},
+                "parameters": {key: read_json(value) for key, value in one.where.parameters},
                 "value": one.value,
                 "unit": one.unit,
                 "printed": one.printed,

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from culvert.json_text import read_json
 from culvert.results import canonical_json
 from culvert.study.catalogue import Catalogue
 from culvert.study.parameters import Requested
@@ -131,6 +132,6 @@ class StudyNames:
 def _literal(word: str) -> Any:
     """A value as written in a claim: a number, true, false, or text with or without quotes."""
     try:
-        return json.loads(word)
+        return read_json(word)
     except ValueError:
         return word.strip("'\"")

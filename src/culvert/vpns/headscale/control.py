@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Network
 from typing import Any
 
+from culvert.json_text import read_json
 from culvert.vpns.authoring import (
     SEE_LOG,
     Node,
@@ -97,7 +98,7 @@ class Control:
         self._run("users", "create", _USER)
         words = ["preauthkeys", "create", "--user", "1", "--reusable"]
         answer = self._run(*words, "--expiration", self._key_lifetime, "-o", "json")
-        return str(json.loads(answer)["key"])
+        return str(read_json(answer)["key"])
 
     def _run(self, *words: str) -> str:
         program = self.node.require(HEADSCALE, "culvert install headscale")

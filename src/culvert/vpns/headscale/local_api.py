@@ -15,6 +15,7 @@ from http import HTTPStatus
 from ipaddress import IPv4Address
 from typing import Any
 
+from culvert.json_text import read_json
 from culvert.vpns.authoring import SEE_LOG, Node, RouteCount, VpnError
 from culvert.vpns.parts.http import exchange
 
@@ -78,7 +79,7 @@ class LocalApi:
         self._path = path
 
     def status(self) -> MemberStatus:
-        answer = json.loads(self._request("GET", "/status"))
+        answer = read_json(self._request("GET", "/status"))
         peers = {
             address: Peer(peer["CurAddr"], peer["Relay"], peer["LastHandshake"])
             for peer in (answer.get("Peer") or {}).values()

@@ -8,7 +8,6 @@ sshd/session.go and ssh.go.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,6 +16,7 @@ from threading import Lock
 from typing import Any
 
 from culvert.errors import DeadlineExceeded
+from culvert.json_text import read_json
 from culvert.vpns.authoring import SEE_LOG, Node, VpnError, accepts, wait_for_fact
 from culvert.vpns.parts.pki import openssh_key
 
@@ -173,7 +173,7 @@ class Consoles:
 
     def _list(self, node: Node, request: str) -> list[dict[str, Any]]:
         try:
-            return list(json.loads(self.ask(node, request)))
+            return list(read_json(self.ask(node, request)))
         except ValueError as error:
             raise OSError(f"the reply to {request} is not a list: {error}") from error
 

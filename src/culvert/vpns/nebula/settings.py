@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from culvert.errors import UsageError
+from culvert.json_text import read_json
 from culvert.topology.graph import SERVERS
 from culvert.vpns.authoring import (
     DataCipher,
@@ -112,7 +113,7 @@ def apply_policy(vpn: Vpn, policy: Policy, consoles: Consoles) -> None:
     """Replace the rules for what arrives in each member's configuration, which it reads again on
     SIGHUP; that ends the sessions of its console."""
     for node in vpn.lab.members:
-        configuration = json.loads(node.read(str(node.directory / CONFIG)))
+        configuration = read_json(node.read(str(node.directory / CONFIG)))
         configuration["firewall"]["inbound"] = inbound(vpn, node, policy)
         node.write(CONFIG, json.dumps(configuration, indent=1))
     for node in vpn.lab.members:

@@ -14,7 +14,7 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any
 
 from culvert.errors import VpnError
-from culvert.files.json_text import read_json
+from culvert.json_text import read_json
 from culvert.labs.node import Node
 from culvert.vpns.facts import KEEP_LOGS
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from culvert.json_text import read_json
 from culvert.topology.ip import Address
 from culvert.vpns.authoring import VpnError
 
@@ -57,7 +58,7 @@ def planet(moon: str, endpoint: Address, port: int) -> str:
     Raises VpnError if that has another form. It contains the planet's signing key.
     """
     try:
-        world: dict[str, Any] = json.loads(moon)
+        world: dict[str, Any] = read_json(moon)
         world |= {"worldType": "planet", "id": _PLANET_ID}
         world["roots"][0]["stableEndpoints"] = [f"{endpoint}/{port}"]
     except (ValueError, TypeError, LookupError) as error:

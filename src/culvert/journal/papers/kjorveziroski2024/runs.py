@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from culvert.journal.papers.kjorveziroski2024.order import CONFIGURATIONS
+from culvert.json_text import read_json
 from culvert.statistics.values import Array
 
 BASE_1450, BASE_1230 = CONFIGURATIONS[:2]
@@ -68,7 +68,7 @@ def cells(trials: pl.DataFrame, rows: pl.DataFrame) -> dict[Key, PaperCell]:
 
 def _name(evidence: str) -> str:
     try:
-        return str(json.loads(evidence)["imported"]["name"])
+        return str(read_json(evidence)["imported"]["name"])
     except (ValueError, KeyError, TypeError):
         return ""
 

@@ -14,7 +14,7 @@ from typing import Any
 from culvert import tools
 from culvert.console import err
 from culvert.errors import UsageError
-from culvert.files.json_text import read_json
+from culvert.json_text import read_json
 
 QUIET_S = 3.0
 """Longest time without a word: 20,000 hosts take Ansible 13 s."""

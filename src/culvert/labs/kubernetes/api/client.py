@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from culvert.errors import LabError, NotPossible, Unreachable, UsageError
+from culvert.json_text import read_json
 from culvert.labs.kubernetes.api.refusal import ApiError, Http, NotAdmitted, in_words
 from culvert.labs.kubernetes.api.timed_requests import TimedRequests
 
@@ -88,7 +89,7 @@ class Api:
 
         settings = _settings()
         settings.no_proxy = "*"
-        config.load_kube_config_from_dict(json.loads(kubeconfig), client_configuration=settings)
+        config.load_kube_config_from_dict(read_json(kubeconfig), client_configuration=settings)
         made = client.ApiClient(settings)
         return cls(made, TimedRequests(made, WITHIN_S, enter), settings.host)
 

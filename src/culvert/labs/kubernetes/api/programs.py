@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from culvert.errors import LabError
-from culvert.files.json_text import read_json
+from culvert.json_text import read_json
 from culvert.labs.kubernetes.api.client import Api
 from culvert.labs.process import InputPipe, Process
 

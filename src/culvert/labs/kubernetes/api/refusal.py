@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import Any, cast
 
 from culvert.errors import CulvertError, LabError
-from culvert.files.json_text import read_json
+from culvert.json_text import read_json
 
 
 class Http(IntEnum):

@@ -15,6 +15,7 @@ from typing import Any
 
 from culvert import tools
 from culvert.errors import DeadlineExceeded, LabError, NotPossible, UsageError
+from culvert.json_text import read_json
 from culvert.labs.namespace.launch import Started
 from culvert.labs.namespace.places import RUN_VARIABLE, run_directory
 from culvert.labs.namespace.process import LocalProcess
@@ -105,7 +106,7 @@ class WireProgram:
         """The next event of that kind. Raises LabError for a refusal or if the wire has died."""
         end = time.monotonic() + deadline_s
         while True:
-            answer: dict[str, Any] = json.loads(self._line(end, deadline_s))
+            answer: dict[str, Any] = read_json(self._line(end, deadline_s))
             if answer["event"] == "refused":
                 raise LabError(f"the wire: {answer['what']}", answer["why"], answer["remedy"])
             if answer["event"] == "end":

@@ -7,7 +7,6 @@ which are unpacked and not installed: no service of theirs starts on this machin
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -21,6 +20,7 @@ import culvert
 from culvert import tools
 from culvert.debian import Archive, version_numbers
 from culvert.errors import CulvertError, NotPossible
+from culvert.json_text import read_json
 from culvert.labs.building import alone, roomy, run_step
 from culvert.labs.kubernetes.embedded.programs.built import (
     CALICO,
@@ -228,4 +228,4 @@ class _Compiler:
     def directory_of(self, folder: str, module: str) -> Path:
         """The directory of a module's source in Go's cache."""
         text = _output([self._go, "list", "-m", "-json", module], self._directory / folder)
-        return Path(json.loads(text)["Dir"])
+        return Path(read_json(text)["Dir"])

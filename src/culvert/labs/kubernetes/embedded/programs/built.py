@@ -20,6 +20,7 @@ from pathlib import Path
 
 from culvert.errors import NotPossible, UsageError
 from culvert.files.plain import read_plain
+from culvert.json_text import read_json
 from culvert.tools import tool_directories
 
 KUBERNETES = "v1.34.4"
@@ -96,7 +97,7 @@ def built() -> ClusterPrograms | None:
     for directory in tool_directories():
         path = directory / "kubernetes" / recipe()
         try:
-            return ClusterPrograms(path, **json.loads(read_plain(path / RECORD, MOST_RECORD_BYTES)))
+            return ClusterPrograms(path, **read_json(read_plain(path / RECORD, MOST_RECORD_BYTES)))
         except (OSError, ValueError, TypeError, UsageError):
             continue  # missing, or of another version of Culvert
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from culvert.errors import LabError
-from culvert.files.json_text import read_json
+from culvert.json_text import read_json
 from culvert.labs import iproute
 
 
@@ -15,6 +15,12 @@ from culvert.labs import iproute
 def test_a_fault_is_a_value_error(text: str | bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - its kinds have texts of their own
         read_json(text)
+
+
+def test_a_key_with_two_values_has_none() -> None:
+    with pytest.raises(ValueError, match="the key 'a' has two values"):
+        read_json('[{"b": {"a": 1, "c": 0, "a": 2}}]')
+    assert read_json('{"a": [1], "a": [1]}') == {"a": [1]}
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "7", "{}", "[1]", "[[]]", "no", "[{}"])
