@@ -63,6 +63,7 @@ def test_it_is_verified_until_it_is_as_requested(
     kept = trials.filter(trials["measurement"] == "underlay")["status"]
     assert list(kept) == [*map(str, first), "ok"]
     assert tally.statuses[Status.INVALID] == 2 * refuted
+    assert tally.links == {**dict.fromkeys(Status, 0), Status.OK: 2, Status.INVALID: refuted}
 
 
 def test_it_is_given_up_for_the_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,6 +94,28 @@ def test_a_resumed_run_counts_the_attempts_before_it(
         verdicts(monkeypatch, iter([Status.INVALID, Status.OK]))
         runner(of, journal, resumed).run()
     assert words(resumed) == ["invalid"] * 2 + ["ok"] * 4
+
+
+OWN = STUDY.replace("[lab]", '[[measurement]]\nkind = "underlay"\n[lab]')
+
+
+@pytest.mark.parametrize("refuted", [0, 1, ATTEMPTS])
+def test_a_cell_that_is_the_verification_is_measured_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refuted: int
+) -> None:
+    first = [*[Status.INVALID] * refuted, Status.OK][:ATTEMPTS]
+    verdicts(monkeypatch, iter([*first, *[Status.OK] * 7]))
+    of, progress = Study.parse(OWN, CATALOGUE), Recorder()
+    with made(tmp_path, of) as journal:
+        tally = runner(of, journal, progress).run()
+        trials = journal.trials()
+    kept = trials.filter(trials["measurement"] == "underlay", trials["vpn"] == "none")
+    assert sorted(kept["status"]) == sorted([*map(str, first), "ok"])
+    assert trials.select("block", "cell").is_unique().all()
+    shown = [one for one in progress.records if one.measurement == "underlay"]
+    assert len([one for one in shown if one.vpn == "none"]) == 2
+    assert tally.links == {**dict.fromkeys(Status, 0), Status.INVALID: min(refuted, ATTEMPTS - 1)}
+    assert sum(tally.statuses.values()) == trials.height
 
 
 def test_a_real_link_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

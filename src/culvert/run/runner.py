@@ -26,7 +26,7 @@ from culvert.plan.schedule import Place, Schedule, Unplaced, keys_of, next_key
 from culvert.plan.stopping import OpenClaims
 from culvert.results import Status
 from culvert.run.claims import cells_of_claim, line_here
-from culvert.run.links import Underlays
+from culvert.run.links import ATTEMPTS, Underlays
 from culvert.run.outlook.expected import (
     Remaining,
     Stopwatch,
@@ -97,6 +97,8 @@ class Runner:
         self._failures: dict[tuple[str, str], list[str]] = defaultdict(list)
         self._values: dict[str, dict[int, float]] = defaultdict(dict)
         self._unsupported: set[str] = set()
+        self._verified: dict[Place, TrialRecord] = {}
+        """Verifications of links by their places: a study may have the same cell."""
         self._written: set[Place] = set()
         """Every trial in the journal."""
         self._tried: Counter[str] = Counter()
@@ -130,11 +132,13 @@ class Runner:
             if step.number is not None:
                 self._verify_underlay(trial, done, tally)
             self._journal.refuse_vanished()
-            *parts, record = self._one(trial)
-            for each in (*parts, record):
-                self._record(each, tally)
-            for part in parts:
-                tally.add(part)
+            record = self._verified.get((trial.block, trial.cell.key))
+            if record is None:
+                *parts, record = self._one(trial)
+                for each in (*parts, record):
+                    self._record(each, tally)
+                for part in parts:
+                    tally.add(part)
             self._tried[trial.cell.key] += 1
             self._note(step, record, tally)
             if record.status is Status.OK:
@@ -185,12 +189,16 @@ class Runner:
     def _verify_underlay(
         self, trial: Trial, done: Collection[tuple[int, str]], tally: Tally
     ) -> None:
-        for verification in self._underlays.verify(trial, done, self._execute):
-            self._record(verification, tally)
-            tally.add(verification)
-            if verification.status is Status.OK:
-                cell = verification_of(trial.cell.condition)
-                self._stopwatch.note(cell, verification.duration_s, verification.measuring_s)
+        cell = verification_of(trial.cell.condition)
+        for _ in range(ATTEMPTS if trial.cell == cell else 1):
+            for verification in self._underlays.verify(trial, done, self._execute):
+                record = self._record(verification, tally)
+                place = record.block, record.cell_key
+                self._verified[place] = record
+                if cell not in self._plan.present or place != (trial.block, cell.key):
+                    tally.add(record, link=True)
+                if record.status is Status.OK:
+                    self._stopwatch.note(cell, record.duration_s, record.measuring_s)
 
     def _one(self, trial: Trial) -> list[TrialRecord]:
         """Its records, its own last."""

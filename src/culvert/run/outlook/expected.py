@@ -140,9 +140,8 @@ def expectation(catalogue: Catalogue, times: TrialTimes) -> Callable[[Cell], flo
 def verifications(plan: Plan, link_of: LinkOf) -> tuple[Cell, ...]:
     """The verifications of links in each block, in addition to its cells."""
     conditions = dict.fromkeys(cell.condition for cell in plan.present)
-    return tuple(
-        verification_of(condition) for condition in conditions if emulated(link_of, condition)
-    )
+    links = (verification_of(name) for name in conditions if emulated(link_of, name))
+    return tuple(cell for cell in links if cell not in plan.present)
 
 
 class Remaining:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from culvert.report.claims import Claims
 from culvert.report.claims import as_json as as_document
 from culvert.report.labels import Labels
 from culvert.report.terminal.claims import claims_text
+from culvert.results import Status
 from culvert.run.output.progress import STYLES, clock
 from culvert.run.output.tally import Tally, TrialProblem
 from culvert.units import plural
@@ -38,6 +39,12 @@ def summary_document(directory: Path, tally: Tally, claims: Claims) -> dict[str,
     }
 
 
+def _counted(counts: Mapping[Status, int]) -> str:
+    return "  ".join(
+        f"[{STYLES[status]}]{count} {status}[/]" for status, count in counts.items() if count
+    )
+
+
 def print_summary(directory: Path, tally: Tally, claims: Claims, labels: Labels) -> None:
     """Problems with their whole reasons; counts, notes and the next command; claims."""
     problems = tally.common_first
@@ -45,13 +52,12 @@ def print_summary(directory: Path, tally: Tally, claims: Claims, labels: Labels)
         _explain(vpns, problem, count, wordings=len(tally.reasons.get(problem, ())))
     if len(problems) > MOST_PROBLEMS:
         out.print(f"... and {len(problems) - MOST_PROBLEMS} more problems: see the report")
-    shown = "  ".join(
-        f"[{STYLES[status]}]{count} {status}[/]"
-        for status, count in tally.statuses.items()
-        if count
-    )
+    trials = {status: count - tally.links[status] for status, count in tally.statuses.items()}
+    shown = _counted(trials) or "no trial was left to run"
+    if links := _counted(tally.links):
+        shown += f"   links verified: {links}"
     out.print(
-        f"{shown or 'no trial was left to run'}   {clock(tally.elapsed_s)} min, "
+        f"{shown}   {clock(tally.elapsed_s)} min, "
         f"{100 * tally.measuring_share:.0f} % of the time measuring   ({tally.stopped})"
     )
     for note in tally.notes[:MOST_PROBLEMS]:

@@ -35,6 +35,8 @@ class Tally:
     """Trials of this session by status, and the problems with the number of trials affected."""
 
     statuses: dict[Status, int] = field(default_factory=lambda: dict.fromkeys(Status, 0))
+    links: dict[Status, int] = field(default_factory=lambda: dict.fromkeys(Status, 0))
+    """Those of them that verified a link and are no cell of the study."""
     lacking: int = 0
     """Number of the unsupported trials that the study declares as missing (``[[lacking]]``)."""
     problems: dict[TrialProblem, int] = field(default_factory=dict)
@@ -50,8 +52,9 @@ class Tally:
     notes: list[str] = field(default_factory=list)
     """Requirements of the plan that were not met, one line each."""
 
-    def add(self, record: TrialRecord, *, lacking: bool = False) -> None:
+    def add(self, record: TrialRecord, *, lacking: bool = False, link: bool = False) -> None:
         self.statuses[record.status] += 1
+        self.links[record.status] += link
         self.lacking += lacking
         self.measuring_s += record.measuring_s
         if record.status is not Status.OK:
