@@ -16,6 +16,10 @@ RECOVER = (
 )
 
 
+class NoRoomError(JournalError):
+    """The disk is full or failed while a journal was written; its remedy is that of a run."""
+
+
 def corrupt(path: Path, why: str) -> JournalError:
     """The error for a journal with content that was not written to it."""
     remedy = RECOVER.format(directory=path.parent)
@@ -64,7 +68,8 @@ def _explain(error: sqlite3.Error, path: Path) -> JournalError:
     for codes, what, why, remedy in _TROUBLES:
         if code in codes:
             place = path.parent if what == "directory" else path
-            return JournalError(str(place), why.format(error=error), remedy)
+            kind = NoRoomError if code in _NO_ROOM else JournalError
+            return kind(str(place), why.format(error=error), remedy)
     return corrupt(path, str(error))
 
 

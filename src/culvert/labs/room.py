@@ -78,11 +78,13 @@ class Machine:
         if limit is None or members <= limit.members:
             return
         gateways = len(topology.of_role(Role.GATEWAY))
-        word = "clients" if gateways else "members"
+        word, least = ("clients", 1) if gateways else ("members", 2)
+        fitting = limit.members - gateways
+        fewer = f", or use at most {fitting} {word}" if fitting >= least else ""
         raise NoRoom(
             f'{vpn.id} on topology "{topology.name}" with {members - gateways} {word}',
             limit.why,
-            f"{limit.remedy}, or use at most {max(limit.members - gateways, 0)} {word}",
+            f"{limit.remedy}{fewer}",
         )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from culvert import __version__
-from culvert.errors import UsageError, some
+from culvert.errors import JournalError, UsageError, some
 from culvert.files.folder import run_folder
 from culvert.journal.journal import Journal
 from culvert.journal.papers.kjorveziroski2024.order import number_in_time, recognised
@@ -24,6 +24,7 @@ from culvert.journal.readers.naming import Naming, cleaned, plain
 from culvert.journal.readers.reading import ForeignFile, foreign_files, name_of
 from culvert.journal.readers.records import Number, as_found, in_order, trial_records
 from culvert.journal.record import RunHead, TrialRecord
+from culvert.journal.trouble import NoRoomError
 from culvert.report.run_info import IMPORTED
 from culvert.report.tables import harmless
 from culvert.results import canonical_json
@@ -94,8 +95,15 @@ def import_files(request: ImportRequest) -> Imported:
         f"{_NAME.format(form=request.form)}-{datetime.now():%Y%m%d-%H%M%S}"
     )
     with Journal.create(directory, _head(request, study, trials, lost, notes)) as journal:
-        journal.record_all(trials)
-        journal.finish("all files are read")
+        try:
+            journal.record_all(trials)
+            journal.finish("all files are read")
+        except NoRoomError as error:
+            raise JournalError(
+                error.what,
+                "the disk has no space for all runs: the journal is incomplete",
+                f"free some disk space, remove {directory}, then import again",
+            ) from error
         found = published_tables(journal.trials(), journal.rows())
     if found:
         _write_tables(directory, found)

@@ -22,7 +22,7 @@ from culvert.study.conditions.condition import ConditionTable
 from culvert.study.lines import Path
 from culvert.study.model import MeasurementTable
 from culvert.study.problems import Problem, problems_of
-from culvert.study.table import known_keys, near
+from culvert.study.table import known_keys, near, similar
 
 CONGESTION = "congestion_control"
 """The parameter that a condition's ``congestion`` sets, in measurements that have it."""
@@ -110,7 +110,8 @@ def _cells(
     unknown = [key for key in given if key not in known]
     for key in unknown:
         why = f'the measurement "{table.kind}" has no parameter "{key}"'
-        yield Problem((*here, key), why, near(key, known))
+        unknown = "" if similar(key, known) else key
+        yield Problem((*here, key), why, near(key, known), unknown=unknown)
     if condition.congestion is not None and CONGESTION in known:
         if CONGESTION in given:
             why = f'the condition "{condition.name}" sets it as well'

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -21,13 +21,15 @@ MOST_LINES = 8
 class Problem:
     """One error of a study. ``path`` leads to it through the tables and arrays.
 
-    ``repeated``: the only error is that the same cell is requested twice.
+    ``repeated``: the only error is that the same cell is requested twice. ``unknown`` is a key that
+    is no slip of one of its table's.
     """
 
     path: Path
     why: str
     remedy: str
     repeated: bool = False
+    unknown: str = ""
 
     @property
     def key(self) -> str:
@@ -44,23 +46,38 @@ def problems_of(error: ValidationError, data: object) -> list[Problem]:
     The alternatives of a union that failed on the same value become one problem.
     """
     found: dict[Path, list[Explanation]] = {}
+    unknown: dict[Path, str] = {}
     for detail in error.errors(include_url=False):
         context: Mapping[str, Any] = detail.get("ctx", {})
         loc = (*detail["loc"], *context.get("key", ()))
         path = _path_in(data, loc, missing=detail["type"] == "missing")
         finding = explain(detail["type"], detail["msg"], detail["input"], context, path)
         found.setdefault(path, []).append(finding)
+        unknown[path] = context.get("unknown", "")
     for path in list(found):
         # pydantic counts valid items only: an array with one invalid item is "too short" as well.
         if any(len(other) > len(path) and other[: len(path)] == path for other in found):
             del found[path]
-    return [Problem(path, *merged(findings)) for path, findings in found.items()]
+    return [
+        Problem(path, *merged(findings), unknown=unknown[path] if len(findings) == 1 else "")
+        for path, findings in found.items()
+    ]
+
+
+def placed(problems: Iterable[Problem], places_of: Callable[[str], Sequence[str]]) -> list[Problem]:
+    """The problems; the remedy for a key that other tables have names these."""
+    return [
+        replace(one, remedy=f"write {one.unknown} into {' or '.join(places)}")
+        if one.unknown and (places := places_of(one.unknown))
+        else one
+        for one in problems
+    ]
 
 
 def study_error(source: str, problems: Sequence[Problem], lines: Mapping[Path, int]) -> StudyError:
     """An error for the first problem in the file, with the number and lines of the others."""
-    placed = sorted(problems, key=lambda problem: nearest_line(lines, problem.path) or 0)
-    first, *others = placed
+    ordered = sorted(problems, key=lambda problem: nearest_line(lines, problem.path) or 0)
+    first, *others = ordered
     why = first.why
     if others:
         where = sorted({nearest_line(lines, other.path) or 0 for other in others} - {0})
@@ -72,7 +89,7 @@ def study_error(source: str, problems: Sequence[Problem], lines: Mapping[Path, i
         _place(source, first, lines),
         why,
         first.remedy,
-        [StudyError(_place(source, one, lines), one.why, one.remedy) for one in placed],
+        [StudyError(_place(source, one, lines), one.why, one.remedy) for one in ordered],
     )
 
 

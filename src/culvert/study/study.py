@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,8 @@ from culvert.study.conditions.processors import node_cpus, queues
 from culvert.study.conditions.topology import inner_of, topology_of, underlay_of
 from culvert.study.edition import Edition
 from culvert.study.model import StudyFile
-from culvert.study.problems import problems_of, study_error
+from culvert.study.places import places_of
+from culvert.study.problems import placed, problems_of, study_error
 from culvert.study.reading import Reading
 from culvert.study.shipped import find_study
 from culvert.study.table import near
@@ -99,14 +100,16 @@ class Study(Edition):
         try:
             file = StudyFile.model_validate(data, context={DIRECTORY: directory}).expanded()
         except ValidationError as error:
-            raise study_error(source, problems_of(error, data), lines) from error
+            found = placed(problems_of(error, data), partial(places_of, catalogue=catalogue))
+            raise study_error(source, found, lines) from error
         if scale and scale not in file.scale:
             why = f'it has no scale "{scale}"'
             remedy = near(scale, file.scale) if file.scale else "leave out --scale"
             raise StudyError(source, why, remedy)
         reading = Reading(file, catalogue, lacking_lab)
         if reading.problems:
-            raise study_error(source, reading.problems, lines)
+            found = placed(reading.problems, partial(places_of, catalogue=catalogue))
+            raise study_error(source, found, lines)
         edition = reading.editions[scale]
         vpns, notes = edition.vpns, renames
         if BASELINE not in vpns:

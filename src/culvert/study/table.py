@@ -11,10 +11,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from pydantic_core import PydanticCustomError
 
 
-def problem(why: str, remedy: str, key: Iterable[str | int] = ()) -> PydanticCustomError:
+def problem(
+    why: str, remedy: str, key: Iterable[str | int] = (), *, unknown: str = ""
+) -> PydanticCustomError:
     """An error to raise in a validator; ``key`` is the path from the validated value to the wrong
-    one."""
-    return PydanticCustomError("study", "{why}", {"why": why, "remedy": remedy, "key": [*key]})
+    one. ``unknown`` is a key that is no slip of one of its table's."""
+    context = {"why": why, "remedy": remedy, "key": [*key], "unknown": unknown}
+    return PydanticCustomError("study", "{why}", context)
 
 
 def near(word: str, known: Iterable[str]) -> str:
@@ -46,7 +49,10 @@ class Table(BaseModel):
         known = known_keys(cls)
         for key in value if isinstance(value, dict) else ():
             if key not in known:
-                raise problem(f'"{key}" is not a key here', near(str(key), known), [str(key)])
+                word = str(key)
+                why = f'"{word}" is not a key here'
+                unknown = "" if similar(word, known) else word
+                raise problem(why, near(word, known), [word], unknown=unknown)
         return value
 
 

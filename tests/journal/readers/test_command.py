@@ -9,13 +9,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from culvert.errors import UsageError
+from culvert.errors import JournalError, UsageError
 from culvert.journal.export import export
 from culvert.journal.format import Format
 from culvert.journal.frames import ROWS_SCHEMA
 from culvert.journal.journal import Journal
 from culvert.journal.readers.formats import ForeignFormat
 from culvert.journal.readers.naming import Naming
+from culvert.journal.trouble import NoRoomError
 from culvert.run.importing import ImportRequest, checked_condition, import_files
 from tests.cli import Cli, culvert
 
@@ -180,3 +181,20 @@ def test_names_that_are_no_text_do_not_spoil_the_journal(tmp_path: Path) -> None
         told = [journal.run()["environment"], *map(json.loads, journal.trials()["evidence"])]
     assert "host" in json.dumps(told[1])
     assert json.dumps(told, ensure_ascii=False).encode()  # no half of a character
+
+
+def test_a_full_disk_is_no_reason_to_resume(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "p.txt").write_text(PING)
+
+    def full(self: Journal, records: object) -> None:
+        raise NoRoomError(str(tmp_path / "o"), "the disk is full", "continue with --resume")
+
+    monkeypatch.setattr(Journal, "record_all", full)
+    with pytest.raises(JournalError) as caught:
+        import_files(
+            ImportRequest(ForeignFormat.PING, [tmp_path / "p.txt"], tmp_path / "o", Naming(), "")
+        )
+    assert "--resume" not in caught.value.remedy
+    assert caught.value.remedy.endswith("then import again")

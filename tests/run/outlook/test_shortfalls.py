@@ -209,6 +209,8 @@ def test_the_largest_number_of_clients_that_the_open_files_permit_is_stated() ->
     assert found.why == "they take about 3268 open files, 1024 are permitted"
     assert found.remedy == "raise the limit (ulimit -Hn 3268), or use at most 126 clients"
     assert not shortfalls(study, Machine([(0,)], descriptors=3268))
+    *_, none_fits = shortfalls(study, Machine([(0,)], descriptors=24))
+    assert none_fits.remedy == "raise the limit (ulimit -Hn 3268)"
 
 
 def test_programs_that_watch_files_need_as_many_watchers_and_others_none() -> None:
