@@ -110,8 +110,8 @@ def _cells(
     unknown = [key for key in given if key not in known]
     for key in unknown:
         why = f'the measurement "{table.kind}" has no parameter "{key}"'
-        unknown = "" if similar(key, known) else key
-        yield Problem((*here, key), why, near(key, known), unknown=unknown)
+        elsewhere = "" if similar(key, known) else key
+        yield Problem((*here, key), why, near(key, known), unknown=elsewhere)
     if condition.congestion is not None and CONGESTION in known:
         if CONGESTION in given:
             why = f'the condition "{condition.name}" sets it as well'
