@@ -18,7 +18,7 @@ from rich.console import Console
 from culvert.analysis.column import Paired
 from culvert.analysis.compare.contrast import Contrast
 from culvert.analysis.headline import Estimate, Winner
-from culvert.report.labels import Labels, everything, order, short_version, slug
+from culvert.report.labels import Labels, everything, order, short_version
 from culvert.report.numbers import Scale, duration, grouped, percent, scale_for
 from culvert.report.palette import COST, FAMILIES, LOSS, MODES, colours, shapes
 from culvert.report.sentences import difference, joined, share, standing, times
@@ -169,12 +169,6 @@ def test_labels_tell_only_what_differs() -> None:
     )
     assert everything("udp", '{"arrivals":"constant","port":0,"threads":1,"flows":1}') == "one flow"
     assert order('{"packet_size":64}') < order('{"packet_size":"max"}')
-
-
-@given(st.text())
-def test_slugs_are_file_names(text: str) -> None:
-    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug(text))
-    assert len(slug(text)) <= 60
 
 
 def _luminance(colour: str) -> float:

@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 from culvert.bundle.write import bundle
+from culvert.commands.actions.reproduce import Request, reproduce
 from culvert.compare.sheet import markdown
 from culvert.compare.words import lines
 from culvert.errors import UsageError
@@ -16,6 +19,7 @@ from culvert.reproduce.outcome import OF_CHANGE, ReproduceOutcome, Reproduction,
 from culvert.reproduce.words import document, method, sheet
 from tests.cli import Cli
 from tests.compare.runs import STUDY, write_run
+from tests.journal.attacks import assign
 from tests.journal.readers.samples import PING
 
 GO, OPENVPN = "wireguard/go", "openvpn/aes-256-gcm"
@@ -115,6 +119,41 @@ def test_an_import_without_a_study_has_nothing_to_run(tmp_path: Path, say: Cli) 
     said = say("reproduce", tmp_path / "run", "--out", tmp_path / "again")
     said.refused(2, "another tool measured it")
     assert not (tmp_path / "again").exists()
+
+
+@pytest.mark.parametrize("name", ["../../..", "/etc", "a/../../b", "..", "x\n\0y", "-x"])
+def test_a_strangers_study_has_a_name_inside_the_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    asked: list[list[str]] = []
+
+    def run_nothing(words: list[str], **_: object) -> subprocess.CompletedProcess[bytes]:
+        asked.append(words)
+        return subprocess.CompletedProcess(words, 3)
+
+    given = run(tmp_path / "given", 1e9, 9e8, 5e8, seed=1, n=1)
+    assign(given, "run", "study", name)
+    here = tmp_path / "deep/er/here"
+    here.mkdir(parents=True)
+    monkeypatch.chdir(here)
+    monkeypatch.setattr("culvert.commands.actions.reproduce.subprocess.run", run_nothing)
+    packed = bundle(given, tmp_path / "given.tar.gz").path
+    with pytest.raises(typer.Exit):
+        reproduce(Request(packed, None, None, [], "5%"), as_json=False, as_markdown=False)
+    ((*_, study, _, directory),) = asked
+    assert Path(study).parent == Path(directory)
+    assert Path(directory).parent == Path("results")
+    written = {path for path in tmp_path.rglob("*.toml") if given not in path.parents}
+    assert written == {here / study}
+
+
+def test_builds_of_another_machine_are_not_run(tmp_path: Path, say: Cli) -> None:
+    text = STUDY.replace(GO, f"{GO}@own") + '[build.own]\nprograms = "/tmp/planted"\n'
+    given = write_run(tmp_path / "given", {f"{GO}@own": [1e9]}, text=text)
+    packed = bundle(given, tmp_path / "given.tar.gz").path
+    out = tmp_path / "out"
+    say("reproduce", packed, "--out", out).refused(2, "directories of another machine", "--journal")
+    assert not out.exists()
 
 
 def test_the_command_judges_a_bundle_by_a_journal(

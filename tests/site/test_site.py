@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from culvert.bundle.verify import verify
-from culvert.report.labels import slug
+from culvert.files.names import slug
 from culvert.report.model import read
 from culvert.report.views.headline import headline_views
 from culvert.site.badge import badge

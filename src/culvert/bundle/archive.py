@@ -15,10 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from culvert.bundle.manifest import MOST_BYTES, NAME, safe
+from culvert.bundle.manifest import MOST_BYTES, NAME
 from culvert.bundle.seal import Packing
 from culvert.errors import NotPossible
 from culvert.files.folder import OpenFolder, any_folder
+from culvert.files.names import is_inside
 from culvert.files.plain import open_plain
 
 MOST_FILES = 10_000
@@ -155,7 +156,7 @@ def _members(path: Path, packing: Packing) -> Iterator[tuple[str, IO[bytes]]]:
             folders.add(folder)
             total += entry.size
             plain = entry.isreg() and entry.pax_headers.keys() <= _EXTRA
-            if not plain or not (safe(name) or name == NAME) or folder in ("", ".."):
+            if not plain or not is_inside(name) or folder in ("", ".."):
                 raise ArchiveError(f"{entry.name[:100]!r} does not belong in a bundle")
             if name in seen:
                 raise ArchiveError(f"{name} is in it twice")

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from pathlib import PurePosixPath
+
+from culvert.files.names import is_inside
 
 NAME = "MANIFEST"
 MOST_BYTES = 1 << 22
@@ -34,25 +35,12 @@ def read(content: bytes) -> dict[str, str]:
     sums: dict[str, str] = {}
     for line in text.split("\n")[:-2]:
         found = _LINE.fullmatch(line)
-        if found is None or not safe(found[2]) or found[2] in sums:
+        if found is None or not is_inside(found[2]) or found[2] == NAME or found[2] in sums:
             raise ValueError("it has a line that Culvert does not write")
         sums[found[2]] = found[1]
     if not sums or write(sums) != content:
         raise ValueError("its own sum is wrong")
     return sums
-
-
-def safe(name: str) -> bool:
-    """Whether a name stays inside the bundle, and is written in one way only."""
-    path = PurePosixPath(name)
-    return (
-        name == str(path)
-        and not path.is_absolute()
-        and ".." not in path.parts
-        and name not in ("", ".", NAME)
-        and "\\" not in name
-        and name.isprintable()
-    )
 
 
 def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> list[str]:

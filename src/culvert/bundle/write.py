@@ -20,6 +20,7 @@ from culvert.bundle.crate import crate
 from culvert.bundle.seal import Packing, seal
 from culvert.bundle.signature import sign, signature_of
 from culvert.errors import UsageError
+from culvert.files.names import slug
 from culvert.files.plain import open_plain
 from culvert.files.target import replacing
 from culvert.journal.journal import FILE, Journal
@@ -27,7 +28,6 @@ from culvert.report.model import gather
 from culvert.report.run_info import RunInfo
 from culvert.report.tables import tables
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """A study's name; any other text could be a path."""
 _SECRET = re.compile(rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----|OpenVPN Static key V1")
 
@@ -62,8 +62,7 @@ def write_contents(source: Path, target: Path) -> str:
     (target / CRATE).write_bytes(crate(run, dict(files(target))))
     _refuse_secrets(source, target)
     begun = re.sub(r"[^0-9T]", "", str(run["started_at"])[:19])
-    name = run["study"] if _NAME.fullmatch(run["study"]) else "run"
-    return f"{name}-{begun}"
+    return f"{slug(run['study'])}-{begun}"
 
 
 def files(directory: Path) -> Iterator[tuple[str, Path]]:

@@ -75,12 +75,6 @@ def cells_of(frame: pl.DataFrame, measurement: str, condition: str) -> list[str]
     return sorted(map(str, found.to_list()), key=order)
 
 
-def slug(text: str) -> str:
-    """A part of a file name: ASCII letters, digits and dashes, never empty."""
-    kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in text.lower())
-    return "-".join(part for part in kept.split("-") if part)[:60].rstrip("-") or "unnamed"
-
-
 def _differing(measurement: str, found: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     always = [name for name, label in parameter_labels(measurement).items() if label.always]
     keys = sorted({key for values in found for key in values})

@@ -13,12 +13,12 @@ from culvert.analysis.declared import compared_metrics
 from culvert.analysis.headline import Headline
 from culvert.errors import CulvertError
 from culvert.files.folder import run_folder
+from culvert.files.names import slug
 from culvert.history.machine import machine_of
 from culvert.history.places import LeftOut, Place
 from culvert.history.store import Tables, summarised
 from culvert.report.charts import figures, sections
 from culvert.report.html.page import SharedFiles, render
-from culvert.report.labels import slug
 from culvert.report.model import read
 from culvert.report.sentences import question_scale, verdict
 from culvert.report.views.headline import HeadlineView, headline_views

@@ -12,12 +12,12 @@ from typing import Any
 
 from culvert.features.framework import framework
 from culvert.features.known import known
+from culvert.files.names import slug
 from culvert.history.document import of_series
 from culvert.history.places import LeftOut
 from culvert.history.series import Series
 from culvert.history.words import METHOD
 from culvert.report.html.page import chart_data, drawing_script, template, templates
-from culvert.report.labels import slug
 from culvert.site.badge import badge
 from culvert.site.entry import Entry, Figure, Line
 from culvert.site.trends import trends

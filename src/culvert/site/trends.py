@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
+from culvert.files.names import slug
 from culvert.history.series import Series
 from culvert.history.words import labels_of, metric_title, shifts_of
-from culvert.report.labels import slug
 from culvert.report.model import Figure, FigureTable, Panel
 from culvert.report.numbers import Scale, scale_for
 from culvert.report.palette import colours

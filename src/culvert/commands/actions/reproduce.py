@@ -18,10 +18,12 @@ from culvert.compare.sheet import markdown, render
 from culvert.console import err, out, print_json
 from culvert.errors import UsageError
 from culvert.files.folder import run_folder
+from culvert.files.names import slug
 from culvert.journal.journal import Journal
 from culvert.report.run_info import RunInfo
 from culvert.reproduce.outcome import reproduction
 from culvert.reproduce.words import document, sheet
+from culvert.study.toml import read_toml
 
 ALPHA = 0.05
 STUDY = "study.toml"
@@ -75,7 +77,13 @@ def _run(request: Request, published: Path, *, quiet: bool) -> tuple[Path, bool]
             "it has no study that could be run: another tool measured it",
             "import it with --study",
         )
-    default = Path("results") / f"{run.study}-again-{datetime.now():%Y%m%d-%H%M%S}"
+    if read_toml(run.toml, STUDY)[0].get("build"):
+        raise UsageError(
+            str(request.bundle),
+            "its study measures builds in directories of another machine",
+            "build them here (culvert versions), then judge that run with --journal",
+        )
+    default = Path("results") / f"{slug(run.study)}-again-{datetime.now():%Y%m%d-%H%M%S}"
     directory = request.directory or default
     if Journal.exists(directory):
         raise UsageError(

@@ -11,11 +11,12 @@ import polars as pl
 
 from culvert.analysis.gateway import CLIENTS, KIND, by_clients
 from culvert.analysis.observations import pick
+from culvert.files.names import slug
 from culvert.json_text import read_json
 from culvert.report.charts.cell import NOTHING
 from culvert.report.charts.common import Records, layered, source, vpn_colour
 from culvert.report.charts.over import HEIGHT_PX, Over, goodput_over, panel
-from culvert.report.labels import Labels, cells_of, everything, slug
+from culvert.report.labels import Labels, cells_of, everything
 from culvert.report.model import Data, Figure, FigureTable, Panel
 from culvert.report.numbers import scale_for
 

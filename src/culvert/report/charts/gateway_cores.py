@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from culvert.analysis.gateway import CORES, KIND, by_cores, cores_of
 from culvert.analysis.observations import pick
+from culvert.files.names import slug
 from culvert.report.charts.over import Over, goodput_over
-from culvert.report.labels import everything, slug
+from culvert.report.labels import everything
 from culvert.report.model import Data, Figure, FigureTable
 from culvert.report.numbers import scale_for
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 from culvert.analysis.observations import pick
+from culvert.files.names import slug
 from culvert.labs.registry import on_this_machine
 from culvert.report.charts.cell import NOTHING, Cell, median_text
 from culvert.report.charts.common import bars_with_trials
 from culvert.report.charts.cpu_modes import all_busy, cpu_columns, cpu_panel
-from culvert.report.labels import slug
 from culvert.report.model import Data, Figure, FigureTable
 from culvert.report.numbers import Scale, scale_for
 from culvert.results import Parameters

@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from culvert.analysis.initiation import initiation_table
+from culvert.files.names import slug
 from culvert.report.charts.cell import Cell
 from culvert.report.charts.common import (
     VPN_TIP,
@@ -18,7 +19,6 @@ from culvert.report.charts.common import (
     vpn_axis,
     vpn_colour,
 )
-from culvert.report.labels import slug
 from culvert.report.model import Data, Figure, FigureTable, Panel
 from culvert.report.numbers import Scale, scale_for
 

@@ -8,6 +8,7 @@ import altair as alt
 import numpy as np
 
 from culvert.analysis.latency import EMPTY, PERCENTILES, LatencyDistribution, pool
+from culvert.files.names import slug
 from culvert.report.charts.cell import NOTHING, Cell, median_text
 from culvert.report.charts.common import (
     VPN_TIP,
@@ -17,7 +18,6 @@ from culvert.report.charts.common import (
     vpn_colour,
     vpn_shape,
 )
-from culvert.report.labels import slug
 from culvert.report.model import Data, Figure, FigureTable, Panel
 from culvert.report.numbers import Scale, scale_for
 

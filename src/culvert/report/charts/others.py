@@ -5,10 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from culvert.analysis.declared import drawn_metrics, title_of
+from culvert.files.names import slug
 from culvert.metrics import EVERY_TRIAL
 from culvert.report.charts.cell import NOTHING, Cell
 from culvert.report.charts.common import bars_with_trials
-from culvert.report.labels import slug
 from culvert.report.model import Data, Figure, FigureTable
 from culvert.report.numbers import scale_for
 from culvert.report.views.leaks import MEASUREMENT as LEAK

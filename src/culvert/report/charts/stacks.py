@@ -11,6 +11,7 @@ import polars as pl
 from culvert.analysis.cpu import PARTS
 from culvert.analysis.losses import PLACES, RECEIVED
 from culvert.analysis.observations import CELL
+from culvert.files.names import slug
 from culvert.report.charts.cell import Cell
 from culvert.report.charts.common import (
     VPN_TIP,
@@ -23,7 +24,6 @@ from culvert.report.charts.common import (
     source,
     vpn_axis,
 )
-from culvert.report.labels import slug
 from culvert.report.model import Data, Figure, FigureTable, Panel
 from culvert.report.numbers import Scale, percent
 from culvert.report.palette import COST, LOSS
