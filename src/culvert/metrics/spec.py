@@ -82,6 +82,10 @@ class MetricSpec:
     ``unit`` is that of the journal ("bit/s", "us", "1" for a ratio), ``title`` a few words for a
     table or an axis. ``drawn``: the report draws it next to the main one, if the measurement
     has no figures of its own. ``column`` puts it into the report's headline.
+
+    ``ways`` is how often the value contains a crossing of the path at the least: 2 for a round
+    trip. A smaller value than the links' delay makes the trial invalid. ``of_packets``: not where
+    a proxy ends connections on the near node.
     """
 
     name: str
@@ -91,10 +95,14 @@ class MetricSpec:
     weight: Weight = Weight.DETAIL
     drawn: bool = False
     column: HeadlineColumn | None = None
+    ways: int = 0
+    of_packets: bool = False
 
     def __post_init__(self) -> None:
         if self.column is not None and self.better is Better.NEITHER:
             raise ValueError(f"{self.name} is a column of the headline: declare which is better")
+        if self.ways and self.unit not in ("us", "ms", "s"):
+            raise ValueError(f"{self.name} contains crossings of the path, so its unit is a time")
 
     @property
     def compared(self) -> bool:
@@ -115,13 +123,27 @@ _STATISTICS = {
 
 
 def family(
-    name: str, unit: str, title: str, statistics: Iterable[str], better: Better = Better.NEITHER
+    name: str,
+    unit: str,
+    title: str,
+    statistics: Iterable[str],
+    better: Better = Better.NEITHER,
+    *,
+    ways: int = 0,
+    of_packets: bool = False,
 ) -> tuple[MetricSpec, ...]:
     """One metric per statistic: ``family("jitter_{}_us", "us", "Jitter", ("p50", "max"))``.
 
     Statistics are ``min``, ``mean``, ``max`` and percentiles such as ``p50`` and ``p99_9``.
     """
     return tuple(
-        MetricSpec(name.format(one), unit, f"{title}, {_STATISTICS[one]}", better)
+        MetricSpec(
+            name.format(one),
+            unit,
+            f"{title}, {_STATISTICS[one]}",
+            better,
+            ways=ways,
+            of_packets=of_packets,
+        )
         for one in statistics
     )

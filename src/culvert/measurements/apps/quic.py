@@ -41,8 +41,8 @@ MAX_FAILED = 0.1
 """Share of handshakes that may fail."""
 LESS, MORE = Better.LESS, Better.MORE
 _HANDSHAKE = (
-    MetricSpec("handshake_p50_ms", "ms", "Time to connect, median", LESS, Weight.KEY),
-    *family("handshake_{}_ms", "ms", "Time to connect", PERCENTILES[1:], LESS),
+    MetricSpec("handshake_p50_ms", "ms", "Time to connect, median", LESS, Weight.KEY, ways=2),
+    *family("handshake_{}_ms", "ms", "Time to connect", PERCENTILES[1:], LESS, ways=2),
 )
 
 
@@ -92,7 +92,7 @@ class Quic(Measurement[QuicParameters]):
         *_HANDSHAKE,
         MetricSpec("failed_handshakes", "handshakes", "Handshakes that failed", LESS),
         MetricSpec("loss_ratio", "1", "Share of packets lost", LESS),
-        MetricSpec("quic_rtt_us", "us", "Round trip of QUIC, at the end", LESS),
+        MetricSpec("quic_rtt_us", "us", "Round trip of QUIC, at the end", LESS, ways=2),
         MetricSpec("quic_mtu_bytes", "bytes", "Largest payload of a datagram", MORE),
         MetricSpec("datagrams_per_call", "1", "Datagrams in one call of the sender"),
     )

@@ -126,7 +126,7 @@ class Stream(Measurement[StreamParameters]):
         MetricSpec("frames", "frames", "Frames"),
         *(
             replace(one, weight=Weight.KEY, drawn=True) if "p99" in one.name else one
-            for one in family("frame_delay_{}_us", "us", "Delay of a frame", DELAYS, LESS)
+            for one in family("frame_delay_{}_us", "us", "Delay of a frame", DELAYS, LESS, ways=1)
         ),
         MetricSpec("stream_bps", "bit/s", "Bit rate of the video"),
         MetricSpec("loss_ratio", "1", "Share of packets lost", LESS),

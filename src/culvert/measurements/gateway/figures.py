@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from culvert.measurements.ceiling import CEILING_METRICS
 from culvert.measurements.gateway.crowd import Carried, CrowdTrial, Load, Transport
 from culvert.measurements.gateway.use import gateway_metrics
 from culvert.measurements.tcp.tcp import fairness
 from culvert.measurements.udp.losses import LOSS_METRICS, Losses
-from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
+from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results import Accounted, RttResult
 from culvert.results import Metric, measured
 from culvert.topology.graph import Role
@@ -44,10 +45,11 @@ METRICS: tuple[MetricSpec, ...] = (
     MetricSpec("fairness", "1", "Fairness between clients (Jain)", MORE, Weight.KEY, drawn=True),
     MetricSpec("slowest_share", "1", "Slowest client's part of an equal share", MORE),
     MetricSpec("client_goodput_bps", "bit/s", "Goodput of a client, at quantiles", MORE),
-    MetricSpec("rtt_loaded_p50_us", "us", "Round trip beside the load, median", LESS),
-    MetricSpec("rtt_loaded_p90_us", "us", "Round trip beside the load, 90\u00a0%", LESS),
-    MetricSpec(
-        "rtt_loaded_p99_us", "us", "Round trip beside the load, 99\u00a0%", LESS, drawn=True
+    *(
+        replace(one, drawn="p99" in one.name)
+        for one in family(
+            "rtt_loaded_{}_us", "us", "Round trip beside the load", PERCENTILES, LESS, ways=2
+        )
     ),
     MetricSpec("probe_loss_ratio", "1", "Share of echo requests lost", LESS),
     MetricSpec("retransmitted_segments", "segments", "Segments sent again", LESS),

@@ -177,9 +177,12 @@ class SessionStorm(Measurement[StormParameters]):
                 superlative="Fastest storm of sessions",
                 largest="clients",
             ),
+            ways=1,
         ),
-        MetricSpec("half_up_s", "s", "Until half of them did", LESS, Weight.KEY, drawn=True),
-        MetricSpec("p99_up_s", "s", "Until 99\u00a0% of them did", LESS),
+        MetricSpec(
+            "half_up_s", "s", "Until half of them did", LESS, Weight.KEY, drawn=True, ways=1
+        ),
+        MetricSpec("p99_up_s", "s", "Until 99\u00a0% of them did", LESS, ways=1),
         MetricSpec("sessions_per_s", "1/s", "Sessions per second", Better.MORE, drawn=True),
         MetricSpec("storm_clients", "clients", "Clients that connected"),
         MetricSpec("failed_clients", "clients", "Clients that failed", LESS),

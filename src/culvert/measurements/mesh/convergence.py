@@ -64,7 +64,7 @@ class Convergence(Measurement[ConvergenceParameters]):
     title: ClassVar[str] = "Convergence"
     summary: ClassVar[str] = "members join at once: time until every pair talks, control traffic"
     metrics: ClassVar[Sequence[MetricSpec]] = (
-        MetricSpec("exchanged_s", "s", "Until every pair talked", _LESS, Weight.MAIN),
+        MetricSpec("exchanged_s", "s", "Until every pair talked", _LESS, Weight.MAIN, ways=1),
         MetricSpec("exchanged_p50_s", "s", "Until half of the pairs talked", _LESS),
         MetricSpec("joined_s", "s", "Until every member had joined", _LESS),
         MetricSpec("routed_s", "s", "Until every pair had its route", _LESS, Weight.KEY),

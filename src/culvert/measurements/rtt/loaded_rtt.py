@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -45,6 +46,7 @@ TIMEOUT_MS = 1000
 LEAD_S = 0.5
 """The load fills the path before the first probe is sent, and lasts until the last has arrived."""
 PERCENTILES = ("p50", "p90", "p99")
+_WEIGHTS = {"rtt_loaded_p50_us": Weight.MAIN, "rtt_loaded_p99_us": Weight.KEY}
 
 
 class LoadedRttParameters(BaseParameters):
@@ -78,16 +80,17 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
     summary: ClassVar[str] = "round-trip time under TCP load, and its increase over idle"
     metrics: ClassVar[Sequence[MetricSpec]] = (
         MetricSpec(
-            "rtt_idle_p50_us", "us", "Round trip when idle, median", Better.LESS, drawn=True
+            "rtt_idle_p50_us", "us", "Round trip when idle, median", Better.LESS, drawn=True, ways=2
         ),
-        *family("rtt_idle_{}_us", "us", "Round trip when idle", ("p90", "p99"), Better.LESS),
-        MetricSpec(
-            "rtt_loaded_p50_us", "us", "Round trip under load, median", Better.LESS, Weight.MAIN
+        *family(
+            "rtt_idle_{}_us", "us", "Round trip when idle", ("p90", "p99"), Better.LESS, ways=2
         ),
-        MetricSpec(
-            "rtt_loaded_p99_us", "us", "Round trip under load, 99\u00a0%", Better.LESS, Weight.KEY
+        *(
+            replace(one, weight=_WEIGHTS.get(one.name, Weight.DETAIL))
+            for one in family(
+                "rtt_loaded_{}_us", "us", "Round trip under load", PERCENTILES, Better.LESS, ways=2
+            )
         ),
-        MetricSpec("rtt_loaded_p90_us", "us", "Round trip under load, 90\u00a0%", Better.LESS),
         *family(
             "rtt_increase_{}_us", "us", "Increase over idle", ("p50", "p90", "p99"), Better.LESS
         ),

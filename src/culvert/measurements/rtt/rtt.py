@@ -140,6 +140,7 @@ class Rtt(Measurement[RttParameters]):
                 sentence="changes the median round trip by {}",
                 unchanged="shows no difference in the median round trip {}",
             ),
+            ways=2,
         ),
         MetricSpec(
             "rtt_p99_us",
@@ -150,6 +151,7 @@ class Rtt(Measurement[RttParameters]):
             column=HeadlineColumn(
                 "Round trip, 99\u00a0%", key="rtt99", place=31, effect=Effect.DIFFERENCE
             ),
+            ways=2,
         ),
         *family(
             "rtt_{}_us",
@@ -157,9 +159,14 @@ class Rtt(Measurement[RttParameters]):
             "Round trip",
             ("min", "mean", "p90", "p99_9", "p99_99", "max"),
             Better.LESS,
+            ways=2,
         ),
         MetricSpec(
-            "rtt_actual_p50_us", "us", "Round trip from the actual sending, median", Better.LESS
+            "rtt_actual_p50_us",
+            "us",
+            "Round trip from the actual sending, median",
+            Better.LESS,
+            ways=2,
         ),
         MetricSpec("schedule_error_p99_us", "us", "Lateness of the sender, 99\u00a0%"),
         *FLOOR_METRICS,

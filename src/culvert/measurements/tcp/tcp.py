@@ -132,7 +132,14 @@ class Tcp(Measurement[TcpParameters]):
         MetricSpec("retransmitted_segments", "segments", "Segments sent again", Better.LESS),
         MetricSpec("retransmit_ratio", "1", "Share of segments sent again", Better.LESS),
         MetricSpec("mss_bytes", "bytes", "Maximum segment size", Better.MORE),
-        MetricSpec("tcp_rtt_p50_us", "us", "Round trip of TCP, median", Better.LESS),
+        MetricSpec(
+            "tcp_rtt_p50_us",
+            "us",
+            "Round trip of TCP, median",
+            Better.LESS,
+            ways=2,
+            of_packets=True,
+        ),
         MetricSpec("cwnd_p50_segments", "segments", "Congestion window, median"),
         MetricSpec("stream_fairness", "1", "Fairness between streams (Jain)"),
         replace(

@@ -44,7 +44,7 @@ _METRICS = (
     MetricSpec("transactions_per_s", "1/s", "Transactions per second", Better.MORE, Weight.MAIN),
     MetricSpec("transactions", "transactions", "Transactions"),
     MetricSpec("ceiling_transactions_per_s", "1/s", "Transactions per second beside the tunnel"),
-    *family("transaction_{}_us", "us", "Time of a transaction", STATISTICS, Better.LESS),
+    *family("transaction_{}_us", "us", "Time of a transaction", STATISTICS, Better.LESS, ways=2),
 )
 
 
@@ -141,7 +141,15 @@ class TcpCrr(_Transactions):
     summary: ClassVar[str] = "connections per second, each with a request and its response"
     metrics: ClassVar[Sequence[MetricSpec]] = (
         *_METRICS,
-        *family("connect_{}_us", "us", "Time to connect", STATISTICS, Better.LESS),
+        *family(
+            "connect_{}_us",
+            "us",
+            "Time to connect",
+            STATISTICS,
+            Better.LESS,
+            ways=2,
+            of_packets=True,
+        ),
         MetricSpec("failed_transactions", "transactions", "Transactions that failed", Better.LESS),
     )
 

@@ -57,6 +57,7 @@ TIMES = (
             sentence="is up in {}",
             absolute=True,
         ),
+        ways=1,  # the request may be on its way when the command is given
     ),
 )
 

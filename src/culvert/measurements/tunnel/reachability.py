@@ -70,7 +70,12 @@ class Reachability(Measurement[ReachabilityParameters]):
         MetricSpec("relayed", "1", "The path is relayed"),
         MetricSpec("no_path", "1", "There is no path", Better.LESS, Weight.KEY),
         MetricSpec(
-            "first_packet_ms", "ms", "Until the first packet is answered", Better.LESS, Weight.MAIN
+            "first_packet_ms",
+            "ms",
+            "Until the first packet is answered",
+            Better.LESS,
+            Weight.MAIN,
+            ways=1,
         ),
         MetricSpec("direct_ms", "ms", "Until the path is direct", Better.LESS),
         MetricSpec("direct_resolution_ms", "ms", "Interval in which it became direct"),

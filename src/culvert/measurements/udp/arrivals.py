@@ -18,7 +18,9 @@ ARRIVAL_METRICS = (
     MetricSpec("longest_loss_run", "packets", "Longest run of lost packets", Better.LESS),
     MetricSpec("mean_loss_run", "packets", "Mean run of lost packets", Better.LESS),
     MetricSpec("jitter_us", "us", "Jitter", Better.LESS),
-    *family("one_way_{}_us", "us", "One-way delay", ("min", "p50", "p99", "max"), Better.LESS),
+    *family(
+        "one_way_{}_us", "us", "One-way delay", ("min", "p50", "p99", "max"), Better.LESS, ways=1
+    ),
     *family(
         "delay_variation_{}_us",
         "us",

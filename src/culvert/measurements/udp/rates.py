@@ -72,9 +72,15 @@ def _at_load(load: int) -> tuple[MetricSpec, ...]:
             f"Round trip {at}, median",
             Better.LESS,
             drawn=True,
+            ways=2,
         ),
         *family(
-            f"rtt_{{}}_at_pdr_{load}_us", "us", f"Round trip {at}", ("p90", "p99"), Better.LESS
+            f"rtt_{{}}_at_pdr_{load}_us",
+            "us",
+            f"Round trip {at}",
+            ("p90", "p99"),
+            Better.LESS,
+            ways=2,
         ),
         MetricSpec(f"probe_loss_at_pdr_{load}_ratio", "1", f"Share lost {at}", Better.LESS),
     )

@@ -23,6 +23,7 @@ from culvert.labs.together import at_once
 from culvert.measurements.base import Measurement
 from culvert.probe.results import Accounted
 from culvert.proof.alive import ProcessFailure
+from culvert.proof.delay import delays_are_possible
 from culvert.results import Status
 from culvert.run import neighbours
 from culvert.run.trials.causes import cause_of_trouble, naming_the_cause
@@ -210,7 +211,11 @@ class Attempt:
         if accounted:
             shared_kernel = session.lab.shared_kernel
             add_surroundings(outcome, accounted, shared_kernel=shared_kernel)
-        if not self._proved(finding, session.path, proof.after(outcome)):
+        after = [
+            *proof.after(outcome),
+            *delays_are_possible(session, self._measurement.metrics, outcome),
+        ]
+        if not self._proved(finding, session.path, after):
             return None
         if session.route is None:  # no path, so nothing to prove about its packets
             return outcome
