@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
+from pathlib import Path
 
 from setuptools import setup
 from setuptools.command.bdist_wheel import bdist_wheel
 
+REPOSITORY = "https://github.com/culvert/culvert"
 MUSL = "-unknown-linux-musl"
 """Ends the name of a target whose programs are static: they run beside every C library."""
 
@@ -22,5 +26,22 @@ class WheelOfPrograms(bdist_wheel):
         machine = target.removesuffix(MUSL)
         return "py3", "none", f"manylinux_2_17_{machine}.musllinux_1_1_{machine}"
 
+    def egg2dist(self, egginfo_path: str, distinfo_path: str) -> None:
+        """With the bill of materials that a release leaves in ``sboms`` (PEP 770)."""
+        super().egg2dist(egginfo_path, distinfo_path)
+        if Path("sboms").is_dir():
+            shutil.copytree("sboms", Path(distinfo_path) / "sboms")
 
-setup(cmdclass={"bdist_wheel": WheelOfPrograms})
+
+def readme() -> str:
+    """With absolute links: an index shows it without the repository."""
+    text = Path("README.md").read_text(encoding="utf-8")
+    text = re.sub(r"!\[([^]]*)\]\((?!https?:)", rf"![\1]({REPOSITORY}/raw/main/", text)
+    return re.sub(r"(?<!!)\[([^]]*)\]\((?!https?:|#)", rf"[\1]({REPOSITORY}/blob/main/", text)
+
+
+setup(
+    cmdclass={"bdist_wheel": WheelOfPrograms},
+    long_description=readme(),
+    long_description_content_type="text/markdown",
+)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from release.bill import write_bill
 from release.image import make_image
+from release.notices import write_notices
 from release.package import make_package
 from release.source import Source, git, make_source
 from release.wheels import Platform, library_missing, make_wheel
@@ -42,6 +43,7 @@ def main() -> int:
         source = make_source(out_dir, Path(folder), epoch_s)
         print(source.archive)
         print(write_bill(source, out_dir, epoch_s))
+        write_notices(source)
         chosen = [one for one in Platform if request.only in (None, one.value.architecture)]
         made = [_made(one, source, Path(folder), request) for one in chosen]
     return 0 if all(made) else 1

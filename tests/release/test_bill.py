@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from release.bill import write_bill
+from release.bill import linked_crates, write_bill
+from release.notices import write_notices
 from release.source import Source, make_source
 
 from tests.test_pins import LOCKED
@@ -60,3 +61,22 @@ def test_the_bill_lists_what_is_linked_and_what_is_required(source: Source) -> N
     assert by_name["polars"]["versionInfo"] == LOCKED["polars"]["version"]
     assert by_name["serde_json"]["licenseDeclared"] == "MIT OR Apache-2.0"
     assert by_name["culvert"]["versionInfo"] == source.version
+    linked = [packages[one["relatedSpdxElement"]] for one in bill["relationships"]]
+    linked = [
+        one for one in linked if one["externalRefs"][0]["referenceLocator"].startswith("pkg:cargo")
+    ]
+    assert len(linked) > 90
+    assert all(len(one["checksums"][0]["checksumValue"]) == 64 for one in linked)
+    assert by_name["rich"]["licenseDeclared"] == "MIT"
+    assert (source.tree / "sboms/culvert.spdx.json").read_bytes() == path.read_bytes()
+
+
+def test_the_notices_have_the_licence_of_each_linked_crate(source: Source) -> None:
+    text = write_notices(source).read_text()
+    crates = linked_crates(source.tree)
+    parts = {part.partition("\n")[0]: part for part in text.split("~" * 78 + "\n")[1:]}
+    heads = [f"{one.name} {one.version}: {one.licence}" for one in crates]
+    assert set(heads) == parts.keys() - {"rust-std: MIT OR Apache-2.0"}
+    assert "Permission is hereby granted" in parts["rust-std: MIT OR Apache-2.0"]
+    without = [head for head in heads if len(parts[head]) < 500]
+    assert len(without) < 10, without

@@ -86,6 +86,9 @@ def test_it_has_static_programs_roles_studies_and_docs(wheel: Path, tmp_path: Pa
             content = unpacked.read_bytes()
             assert b".cargo/registry" not in content
             assert b"culvert-release-" not in content
+    info = f"culvert-{wheel.name.split('-')[1]}.dist-info"
+    assert f"{info}/sboms/culvert.spdx.json" in names
+    assert f"{info}/licenses/NOTICE-third-party.txt" in names
     for name in ("ansible/roles/wireguard/tasks/main.yml", "studies/quick.toml", "docs/api.md"):
         assert f"culvert/{name}" in names
 
