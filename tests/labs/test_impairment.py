@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.errors import NotPossible, UsageError
+from culvert.errors import ImpairmentError, NotPossible, UsageError
 from culvert.labs.link import netem
 from culvert.machine import features
 from culvert.topology.link import netem as netem_options
@@ -45,6 +45,14 @@ def test_a_rate_of_a_direction_goes_before_the_links() -> None:
     assert "rate_bps" not in OneWay().conditions(None)
 
 
+def test_an_emulators_limit_is_the_wires_and_netems_own_and_needs_something_to_hold() -> None:
+    way = OneWay(delay_ns=50_000_000, limit_packets=1000)
+    assert way.conditions(None)["limit_packets"] == 1000
+    assert netem_options.options(way, 10**9)[:2] == ["limit", "1000"]
+    with pytest.raises(ImpairmentError, match="holds no packet"):
+        OneWay(limit_packets=1000).conditions(None)
+
+
 @pytest.mark.parametrize(
     ("one_way", "said"),
     [
@@ -58,6 +66,7 @@ def test_a_rate_of_a_direction_goes_before_the_links() -> None:
             OneWay(loss=Bursts(0.02, 0.25), delay_ns=5_000_000, queue_packets=9),
             "delay 5000us loss gemodel 2.0% 25.0% 100.0% 0.0%",
         ),
+        (OneWay(delay_ns=5_000_000, limit_packets=1000), "delay 5000us"),
         (OneWay(loss=Bursts(0.5, 0.5, 0.25, 0.75)), "loss gemodel 50.0% 50.0% 75.0% 25.0%"),
         (
             OneWay(jitter=Jitter(2_000_000, JitterShape.NORMAL, reorders=True), loss=0.5),

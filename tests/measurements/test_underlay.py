@@ -78,6 +78,7 @@ def figures(finding: TrialFinding) -> dict[str, float]:
         (OneWay(jitter=Jitter(2_000_000, JitterShape.PARETO, True)), "reordered_packets", 1, 5000),
         (OneWay(rate_bps=20_000_000, codel=Codel()), "delivered_rate_bps", 19e6, 21e6),
         (OneWay(delay_ns=5_000_000, reorder=0.2), "reordered_packets", 1, 5000),
+        (OneWay(delay_ns=50_000_000, limit_packets=200), "delivered_limit_packets", 198, 202),
     ],
 )
 def test_what_is_asked_is_found_and_agrees(

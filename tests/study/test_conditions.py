@@ -90,6 +90,7 @@ def test_every_preset_sets_its_impairment(name: str) -> None:
             OneWay(per_super_packet=True),
         ),
         ('decide = "packet"', OneWay()),
+        ('limit = 1000\ndelay = "50ms"', OneWay(limit_packets=1000, delay_ns=50_000_000)),
     ],
 )
 def test_everything_that_the_wire_can(text: str, expected: OneWay) -> None:

@@ -28,7 +28,8 @@ class Delivered:
     not arrive. Delays are in ns from socket to socket, None if
     nothing arrived. ``rate_bps`` is of Ethernet frames while ``offered_bps`` were sent, None if no
     rate was requested. ``oversize_arrived`` counts arrived packets that an MTU black hole should
-    have dropped, None without one. ``bursty``: the sender was late and sent bursts, so that packets
+    have dropped, None without one. ``held`` are the packets that an emulator's queue held of more,
+    None if this was not measured. ``bursty``: the sender was late and sent bursts, so that packets
     queued for the rate.
     """
 
@@ -44,6 +45,7 @@ class Delivered:
     offered_bps: float = math.inf
     oversize_arrived: int | None = None
     fragments_arrived: int | None = None
+    held: int | None = None
     bursty: bool = False
 
     @property
@@ -144,6 +146,8 @@ def judge_direction(
         checks.append(_none(name, "in fragments", delivered.fragments_arrived))
     if one_way.drop_udp:
         return checks
+    if delivered.held is not None and one_way.limit_packets is not None:
+        checks.append(_held(name, one_way.limit_packets, delivered.held))
     frame_bits = 8 * (delivered.packet_bytes + ETHERNET_HEADER)
     transmission_ns = frame_bits * 10**9 // rate_bps if rate_bps else 0
     checks.append(_delay(name, one_way, delivered, transmission_ns))
@@ -164,6 +168,16 @@ def _swallowed(name: str, one_way: OneWay, arrived: int) -> Check:
         arrived == 0,
         f"requested to drop {one_way.drop_size_and_above} bytes and above, {arrived} such arrived",
         REMEDY,
+    )
+
+
+def _held(name: str, requested: int, held: int) -> Check:
+    return Check(
+        f"the underlay holds as many packets as requested, {name}",
+        abs(held - requested) <= RATE_TOLERANCE * requested,
+        f"requested {requested} packets, {held} passed of more that were sent within the delay",
+        REMEDY,
+        {"requested": requested, "held": held},
     )
 
 

@@ -45,6 +45,9 @@ pub struct CableArgs {
     /// Bytes that may wait for the rate
     #[arg(long)]
     queue_bytes: Option<u64>,
+    /// Packets that the link holds at most, delayed ones included, as netem's limit
+    #[arg(long)]
+    limit_packets: Option<u64>,
     /// Delay of each packet in each direction, as 25ms
     #[arg(long)]
     delay: Option<quantity::Duration>,
@@ -98,6 +101,7 @@ impl CableArgs {
         Requested {
             rate_bps: self.rate.map(|rate| rate.0),
             queue: queue.or(self.queue_bytes.map(Queue::Bytes)),
+            limit_packets: self.limit_packets,
             delay_ns: self.delay.map_or(0, |delay| delay.0),
             jitter: self.jitter.map(|jitter| RequestedJitter::Uniform {
                 spread_ns: jitter.0,

@@ -61,6 +61,9 @@ pub struct Conditions {
     pub overhead_bytes: u32,
     /// Only a link with a capacity has a queue.
     pub queue: QueueLimit,
+    /// Packets that the link holds at most, those that wait for their delay included: the queue of an
+    /// emulator such as netem, and of no real link.
+    pub limit_packets: Option<u64>,
     /// Queue management beside the limit.
     pub codel: Option<Codel>,
     pub delay_ns: u64,
@@ -88,6 +91,7 @@ impl Default for Conditions {
             capacity: Capacity::Unlimited,
             overhead_bytes: 0,
             queue: QueueLimit::Packets(1000),
+            limit_packets: None,
             codel: None,
             delay_ns: 0,
             jitter: None,

@@ -128,6 +128,13 @@ impl<T> Lanes<T> {
         self.in_order.len() + self.overtaking.len()
     }
 
+    /// Those that leave after `now_ns`: whoever is to take the others may be late.
+    pub fn held(&self, now_ns: u64) -> usize {
+        let gone = self.in_order.partition_point(|one| one.due_ns <= now_ns);
+        let overtaking = self.overtaking.iter().filter(|one| one.due_ns > now_ns);
+        self.in_order.len() - gone + overtaking.count()
+    }
+
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -148,6 +155,7 @@ mod tests {
             let mut expected: Vec<(u64, usize)> =
                 dues.iter().enumerate().map(|(number, due_ns)| (*due_ns, number)).collect();
             expected.sort_unstable();
+            prop_assert_eq!(lanes.held(9), dues.iter().filter(|due_ns| **due_ns > 9).count());
             let mut left = Vec::new();
             for now_ns in 0..20 {
                 while let Some(entry) = lanes.pop_due(now_ns) {
@@ -155,6 +163,7 @@ mod tests {
                     left.push((entry.due_ns, entry.packet));
                 }
                 prop_assert!(lanes.next().is_none_or(|entry| entry.due_ns > now_ns));
+                prop_assert_eq!(lanes.held(now_ns), lanes.len());
             }
             prop_assert_eq!(left, expected);
             prop_assert_eq!((lanes.len(), lanes.bytes()), (0, 0));

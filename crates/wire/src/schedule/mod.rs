@@ -43,7 +43,7 @@ use trace::Cursor;
 pub enum Drop {
     /// By the requested loss.
     Lost,
-    /// The queue before the link was full.
+    /// The queue before the link was full, or the emulator's.
     QueueFull,
     /// By the queue's management.
     Codel,
@@ -311,7 +311,10 @@ impl<T: Copy> Schedule<T> {
             verdict,
             packet,
         };
-        if conditions.capacity == Capacity::Unlimited {
+        if self.is_at_limit(waiting.verdict.lost) {
+            return Outcome::Dropped(Drop::QueueFull);
+        }
+        if self.conditions.capacity == Capacity::Unlimited {
             return self.pass(waiting);
         }
         if self.is_full(facts.bytes) {

@@ -23,6 +23,17 @@ impl<T: Copy> Schedule<T> {
             }
     }
 
+    /// As in netem, a packet that is lost at once needs no place.
+    pub(super) fn is_at_limit(&self, lost: bool) -> bool {
+        let held = (self.waiting() + self.lanes.held(self.now_ns)) as u64;
+        let at_once = lost && self.conditions.capacity == Capacity::Unlimited;
+        !at_once
+            && self
+                .conditions
+                .limit_packets
+                .is_some_and(|limit| held >= limit)
+    }
+
     /// When the link deals with the next packet that waits.
     pub(super) fn next_service_ns(&self) -> Option<u64> {
         match &self.conditions.capacity {

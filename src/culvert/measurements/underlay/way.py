@@ -53,6 +53,12 @@ packet waits for others, and delays count from its actual sending."""
 ENOUGH = 1 - RATE_TOLERANCE
 MEASURABLE_BPS = 1_200_000_000
 """Faster rates than this are the generator's own limit on small machines."""
+LIMIT_SHARE = 0.5
+"""Share of an emulator's queue that delayed packets may fill, so that it drops none; and of its
+delay, in which more packets are sent than it holds."""
+LIMIT_OVERLOAD = 1.3
+LIMIT_BURST = 32
+FASTEST_FLOOD_PPS = 60_000.0
 OVERSIZE_PPS = 200.0
 OVERSIZE_S = 0.25
 QUIET_MS = 200
@@ -76,6 +82,8 @@ LINK_METRICS = (
     MetricSpec("fragments_arrived", "packets", "Packets that arrived in fragments"),
     MetricSpec("asked_rate_bps", "bit/s", "Rate, as requested"),
     MetricSpec("delivered_rate_bps", "bit/s", "Rate"),
+    MetricSpec("asked_limit_packets", "packets", "Packets that the link holds, as requested"),
+    MetricSpec("delivered_limit_packets", "packets", "Packets that the link holds"),
     MetricSpec("asked_mtu_bytes", "bytes", "MTU of a real link, as requested"),
     MetricSpec("found_mtu_bytes", "bytes", "MTU of a real link"),
     MetricSpec("found_rtt_min_ms", "ms", "Round trip of a real link, least"),
@@ -106,7 +114,9 @@ class Way:
         stream = self._least_late(seconds)
         sent, sunk = stream.sent, stream.sunk
         offered_bps, rate_bps = math.inf, None
-        if self._rate_bps is not None and self._rate_bps <= MEASURABLE_BPS:
+        held = self._held()
+        # An emulator's queue that holds the delayed packets is what limits a flood, not the rate.
+        if held is None and self._rate_bps is not None and self._rate_bps <= MEASURABLE_BPS:
             offered_bps, rate_bps = self._nearest_rate(self._rate_bps)
         oversize = None
         if self._size < self._session.link.mtu:
@@ -127,6 +137,7 @@ class Way:
             rate_bps=rate_bps,
             offered_bps=offered_bps,
             oversize_arrived=oversize,
+            held=held,
             fragments_arrived=self._whole_again() if self._one_way.drop_fragments else None,
         )
 
@@ -152,6 +163,8 @@ class Way:
             "fragments_arrived": found.fragments_arrived,
             "asked_rate_bps": self._rate_bps,
             "delivered_rate_bps": found.rate_bps,
+            "asked_limit_packets": self._one_way.limit_packets,
+            "delivered_limit_packets": found.held,
         }
         return measured(LINK_METRICS, values, {"direction": self.name})
 
@@ -207,12 +220,41 @@ class Way:
         return min(tried, key=lambda one: abs((one[1] or 0.0) - min(one[0], rate_bps) * passing))
 
     def _pace(self) -> float:
-        """Packets per second, at most half of the link's rate."""
+        """Packets per second, at most half of the link's rate, and of what an emulator's queue
+        holds for its delay."""
         trace = self._one_way.trace
         rate_bps = trace.mean_rate_bps if trace else self._rate_bps
-        if rate_bps is None:
-            return FASTEST_PPS
-        return min(FASTEST_PPS, RATE_SHARE * rate_bps / self._frame_bits(self._size))
+        limits = [FASTEST_PPS]
+        if rate_bps is not None:
+            limits.append(RATE_SHARE * rate_bps / self._frame_bits(self._size))
+        if self._one_way.limit_packets is not None and self._longest_ns:
+            limits.append(LIMIT_SHARE * self._one_way.limit_packets * 1e9 / self._longest_ns)
+        return min(limits)
+
+    def _held(self) -> int | None:
+        """Packets that an emulator's queue held of more that were sent within its delay; None if
+        none is requested, or if they cannot be sent so fast."""
+        way = self._one_way
+        if way.limit_packets is None or not way.delay_ns or way.jitter or way.loss:
+            return None
+        seconds = LIMIT_SHARE * way.delay_ns / 1e9
+        pps = LIMIT_OVERLOAD * way.limit_packets / seconds
+        fastest = FASTEST_FLOOD_PPS
+        if self._rate_bps is not None:
+            fastest = min(fastest, self._rate_bps / self._frame_bits(self._size))
+        if pps > fastest:
+            return None
+        for _ in range(ATTEMPTS):
+            trial = self._stream(pps, seconds, self._size, burst=LIMIT_BURST)
+            if trial.sent.seconds * 1e9 < way.delay_ns and trial.sent.packets > way.limit_packets:
+                return trial.unique
+        return None
+
+    @property
+    def _longest_ns(self) -> int:
+        """The longest delay of a packet, without a queue."""
+        jitter = self._one_way.jitter
+        return self._one_way.delay_ns + (jitter.longest_ns if jitter else 0)
 
     def _measured_rate(self, rate_bps: int) -> tuple[float, float | None]:
         """Rates of frames: offered, and arrived."""
@@ -236,8 +278,7 @@ class Way:
 
     def _stream(self, pps: float, seconds: float, size: int, burst: int = 1) -> UdpTrial:
         """Packets of that size; those sent and those arrived count for the proof."""
-        longest_ns = self._one_way.jitter.longest_ns if self._one_way.jitter else 0
-        quiet_ms = round((self._one_way.delay_ns + longest_ns) / 1e6) + QUIET_MS
+        quiet_ms = round(self._longest_ns / 1e6) + QUIET_MS
         stream = UdpStream(
             self._to,
             (size,),

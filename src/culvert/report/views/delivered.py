@@ -112,6 +112,11 @@ def _lines(way: str, found: Mapping[str, list[float]]) -> list[tuple[str, str, s
         share = sum(found.get(metric, [])) / max(sum(found.get("sent_packets", [])), 1)
         if share or found.get(requested, [0.0])[0]:
             lines.append((way, name, _requested(found, requested, "1"), _percent(share)))
+    if "asked_limit_packets" in found:
+        held = found.get("delivered_limit_packets", [])
+        delivered = f"{float(np.median(held)):.0f} packets" if held else "not measured"
+        requested = _requested(found, "asked_limit_packets", "packets")
+        lines.append((way, "held at most, delayed ones included", requested, delivered))
     if "asked_rate_bps" in found:
         delivered = "not measured: faster than the generator"
         if "delivered_rate_bps" in found:

@@ -30,7 +30,7 @@ from culvert.topology.spec import Placement
 from culvert.units import Fraction, RateBps
 
 _AS_THEY_ARE = (
-    *("delay_ns", "reorder", "duplicate", "corrupt"),
+    *("delay_ns", "limit_packets", "reorder", "duplicate", "corrupt"),
     *("drop_udp", "drop_fragments", "drop_size_and_above"),
 )
 
@@ -41,6 +41,7 @@ class DirectionTable(Table):
     rate_bps: Annotated[RateBps, Field(gt=0)] | None = Field(None, alias="rate")
     trace: TraceFile | None = None
     queue: QueueValue | None = None
+    limit_packets: Annotated[int, Field(gt=0, le=2**32)] | None = Field(None, alias="limit")
     delay_ns: Delay | None = Field(None, alias="delay")
     jitter: JitterValue | None = None
     loss: LossValue | None = None

@@ -50,14 +50,17 @@ class OneWay:
 
     ``loss`` is a share (each packet on its own), bursts, or the numbers of the packets that are
     lost, from 0. A ``trace`` replaces any rate. The queue before the rate holds
-    ``queue_bytes`` or ``queue_packets``; None is the link kind's default. ``drop_size_and_above``
-    are bytes of the IP packet: an MTU black hole.
+    ``queue_bytes`` or ``queue_packets``; None is the link kind's default. ``limit_packets`` are all
+    that the link holds, those that wait for their delay included: the queue of an emulator such as
+    netem, and of no real link. ``drop_size_and_above`` are bytes of the IP packet: an MTU black
+    hole.
     """
 
     rate_bps: int | None = None
     trace: Trace | None = None
     queue_bytes: int | None = None
     queue_packets: int | None = None
+    limit_packets: int | None = None
     codel: Codel | None = None
     delay_ns: int = 0
     jitter: Jitter | None = None
@@ -100,6 +103,7 @@ class OneWay:
             "per_super_packet": self.per_super_packet,
             "rate_bps": self.rate_on(link_rate_bps),
             "trace": self.trace and str(self.trace.unchanged()),
+            "limit_packets": self.limit_packets,
             "codel": self.codel and vars(self.codel),
             "blackout": self.blackout and vars(self.blackout),
             "drop_size_and_above": self.drop_size_and_above,
@@ -122,11 +126,15 @@ class OneWay:
         return {key: value for key, value in request.items() if value is not None}
 
     def check_queue(self, link_rate_bps: int | None) -> None:
-        """Raise ImpairmentError for a queue without a rate, on a link of this rate."""
+        """Raise ImpairmentError for a queue without a rate, and a limit of a link that holds
+        nothing, on a link of this rate."""
         given = any(value is not None for value in (self.queue_bytes, self.queue_packets))
         limited = self.trace is not None or self.rate_on(link_rate_bps) is not None
         if (given or self.codel is not None) and not limited:
             raise ImpairmentError("queue", "the queue", "it needs a rate", "add a rate or a trace")
+        if self.limit_packets is not None and not (limited or self.delay_ns or self.jitter):
+            why = "the link holds no packet"
+            raise ImpairmentError("limit", "the limit", why, "add a delay, jitter or a rate")
 
 
 @dataclass(frozen=True)

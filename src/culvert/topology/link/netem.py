@@ -75,7 +75,10 @@ def _per_cent(share: float) -> str:
 
 def limit_packets(one_way: OneWay, rate_bps: int | None) -> int:
     """Packets in transit at once, if all are small. netem's default of 1000 drops packets on a fast
-    link with a delay, although no loss is requested. The queue is added."""
+    link with a delay, although no loss is requested. The queue is added. A requested limit is
+    netem's own."""
+    if one_way.limit_packets is not None:
+        return one_way.limit_packets
     on_its_way_ns = one_way.delay_ns + (one_way.jitter.spread_ns if one_way.jitter else 0)
     rate = rate_bps if rate_bps is not None else UNLIMITED_BPS
     packets = -(-rate * on_its_way_ns // (NS_PER_S * 8 * SMALLEST_FRAME_BYTES))

@@ -29,7 +29,8 @@ def _line(down_bps: int, up_bps: int, round_trip_ms: int) -> Impairment:
 
 
 PRESETS: Mapping[str, Impairment] = {
-    # kjorveziroski2024, section 4: loss 1, 5, 10 %; delay 50, 250, 350 ms, induced with tc.
+    # kjorveziroski2024, section 4: loss 1, 5, 10 %; delay 50, 250, 350 ms, which its script induced
+    # in one direction: the study has that, these have both.
     **{f"loss-{percent}": Impairment.both(OneWay(loss=percent / 100)) for percent in (1, 5, 10)},
     **{
         f"delay-{delay_ms}ms": Impairment.both(OneWay(delay_ns=delay_ms * MS))

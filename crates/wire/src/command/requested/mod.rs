@@ -41,6 +41,9 @@ pub struct Requested {
     pub overhead_bytes: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
+    /// Packets that the link holds at most, those that wait for their delay included: netem's limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_packets: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub codel: Option<RequestedCodel>,
     pub delay_ns: u64,
@@ -173,6 +176,10 @@ impl Requested {
             capacity: self.capacity()?,
             overhead_bytes: self.overhead_bytes,
             queue: self.queue()?.unwrap_or(default.queue),
+            limit_packets: self
+                .limit_packets
+                .map(|packets| within("limit_packets", packets, 1..=1 << 32))
+                .transpose()?,
             codel: self.codel()?,
             delay_ns: within("delay_ns", self.delay_ns, 0..=LONGEST_DELAY_NS)?,
             jitter: self.jitter()?,

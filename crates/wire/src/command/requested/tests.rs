@@ -22,10 +22,12 @@ fn everything_at_once() {
             "jitter": {"distribution": "normal", "spread_ns": 5}, "jitter_reorders": true,
             "loss": {"gilbert_elliott": {"to_bad": 0.1, "to_good": 0.5}}, "reorder": 0.1,
             "duplicate": 0.2, "corrupt": 0.3, "blackout": {"for_ns": 5}, "drop_udp": true, "drop_fragments": true,
-            "drop_size_and_above": 1400, "per_super_packet": true, "overhead_bytes": 24}"#,
+            "drop_size_and_above": 1400, "per_super_packet": true, "overhead_bytes": 24,
+            "limit_packets": 1000}"#,
     )
     .expect("conditions");
     assert_eq!(conditions.queue, QueueLimit::Bytes(30_000));
+    assert_eq!(conditions.limit_packets, Some(1000));
     assert_eq!(conditions.codel, Some(Codel::default()));
     assert_eq!(conditions.jitter, Some(Jitter::Normal { spread_ns: 5 }));
     assert!(!conditions.keep_order);

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::strategies::{conditions, rate, traffic};
 use super::{NS_PER_S, pass};
 use crate::schedule::codel::Codel;
+use crate::schedule::loss::Loss;
 use crate::schedule::{Conditions, Drop, QueueLimit};
 
 proptest! {
@@ -40,6 +41,35 @@ fn tail_drop_refuses_the_last_not_the_first() {
         [NS_PER_S / 10, NS_PER_S / 5],
         "100 bytes at 1000 bytes a second"
     );
+}
+
+#[test]
+fn an_emulators_queue_bounds_the_rate_of_delayed_packets() {
+    // 10 packets per 50 ms are 200 a second, whatever is offered: here 10,000 a second for 2 s
+    let conditions = Conditions {
+        limit_packets: Some(10),
+        delay_ns: NS_PER_S / 20,
+        ..Conditions::default()
+    };
+    let passage = pass(conditions.clone(), 0, &[(100_000, 1258); 20_000]);
+    assert_eq!(passage.departures.len(), 400);
+    assert_eq!(passage.because(Drop::QueueFull).len(), 19_600);
+    // of a sender that is slower nothing is dropped
+    let passage = pass(conditions, 0, &[(5_000_000, 1258); 400]);
+    assert_eq!(passage.departures.len(), 400);
+}
+
+#[test]
+fn a_packet_that_is_lost_takes_no_place_in_an_emulators_queue() {
+    let conditions = Conditions {
+        limit_packets: Some(2),
+        delay_ns: NS_PER_S,
+        loss: Loss::Listed([1].as_slice().into()),
+        ..Conditions::default()
+    };
+    let passage = pass(conditions, 0, &[(0, 100); 4]);
+    assert_eq!(passage.because(Drop::Lost), [1]);
+    assert_eq!(passage.because(Drop::QueueFull), [3]);
 }
 
 #[test]

@@ -95,10 +95,11 @@ pub(super) fn anything() -> impl Strategy<Value = Conditions> {
     let harm = (share(), share(), share(), any::<bool>());
     let blackout = prop::option::of((0..50_000_000u64, 1..50_000_000u64));
     let filter = (any::<bool>(), any::<bool>(), prop::option::of(1..9000u32));
+    let queue = (codel(), prop::option::of(1..50u64));
     (
         plain(),
         capacity(),
-        codel(),
+        queue,
         jitter(),
         loss(),
         harm,
@@ -109,7 +110,7 @@ pub(super) fn anything() -> impl Strategy<Value = Conditions> {
             |(
                 plain,
                 capacity,
-                codel,
+                (codel, limit_packets),
                 jitter,
                 loss,
                 harm,
@@ -119,6 +120,7 @@ pub(super) fn anything() -> impl Strategy<Value = Conditions> {
                 Conditions {
                     capacity,
                     codel,
+                    limit_packets,
                     jitter,
                     loss,
                     reorder: harm.0,
