@@ -48,12 +48,20 @@ def as_error(error: Exception, what: str) -> CulvertError:
     ours = [frame for frame in frames if Path(frame.filename).is_relative_to(PACKAGE)]
     places = dict.fromkeys(map(_place, (*ours[-1:], *frames[-1:])))  # last of ours, last of all
     place = f" at {', '.join(places)}" if places else ""
-    text = " ".join(str(error).split())[:MOST_CHARACTERS]
+    text = text_of(error)
     return CulvertError(
         what,
         f"a defect: {type(error).__name__}{f': {text}' if text else ''}{place}",
         f"report it with what {TRACEBACK_VARIABLE}=1 shows",
     )
+
+
+def text_of(error: BaseException) -> str:
+    """Its own words in one line: short, and without a failure of their own."""
+    try:
+        return " ".join(str(error).split())[:MOST_CHARACTERS]
+    except Exception as broken:
+        return f"its text raises {type(broken).__name__}"
 
 
 def _place(frame: traceback.FrameSummary) -> str:

@@ -13,6 +13,7 @@
     │   ├── HostLost           a host that cannot be reached
     │   └── Unreachable        a lab of which nothing can be reached
     ├── VpnError            1  a VPN that ended, refused or never came up
+    │   └── DriverError        code of its driver that failed
     └── ProbeError          1  the probe failed or sent an invalid answer
 """
 
@@ -37,18 +38,18 @@ class CulvertError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(self, what: str, why: str, remedy: str) -> None:
-        self.what, self.why, self.remedy = map(_shortened, (what, why, remedy))
+        self.what, self.why, self.remedy = map(shortened, (what, why, remedy))
         super().__init__(f"{self.what}: {self.why}")
 
     def because(self, why: str) -> Self:
         """An error of the same type for another reason, whatever its type is made of."""
         made = type(self).__new__(type(self))
-        made.__dict__ |= self.__dict__ | {"why": _shortened(why)}
+        made.__dict__ |= self.__dict__ | {"why": shortened(why)}
         made.args = (f"{made.what}: {made.why}",)
         return made
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
     """The text without the middle of a very long word, and without its own if it is very long."""
     words = _LONG_WORD.sub(lambda word: _ends(word[0], MOST_WORD), text)
     return words if len(words) <= MOST_TEXT else _ends(words, MOST_TEXT)
@@ -111,6 +112,10 @@ class Unreachable(LabError):
 
 class VpnError(CulvertError):
     """A VPN that ended, refused its configuration, or never came up."""
+
+
+class DriverError(VpnError):
+    """Code of a driver that raised something else than these errors, or did not end."""
 
 
 class ProbeError(CulvertError):

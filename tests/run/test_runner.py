@@ -129,7 +129,7 @@ def test_one_vpn_in_trouble_leaves_the_others_alone(tmp_path: Path, counting: li
     assert trials["fake/absent"]["remedy"] == "culvert install fake"
     assert "the lab: is not opened" in trials["fake/refuses"]["reason"]
     stupid = trials["fake/stupid"]["reason"]
-    assert "a defect: LookupError: no such thing at requirements.py:" in stupid
+    assert "missing() raised LookupError: no such thing (raised at " in stupid
     assert "fakes.py:" in stupid  # where the driver is wrong
     assert "\n" not in stupid
     assert tally.exit_code == 1

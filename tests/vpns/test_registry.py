@@ -68,6 +68,11 @@ class Timeless(NoVpn):
     up_deadline_s = 0.0
 
 
+class Verbose(NoVpn):
+    name = "verbose"
+    summary = "long " * 10**6
+
+
 not_a_driver = object()
 
 
@@ -176,8 +181,16 @@ def test_create_refuses_what_parse_refuses(drivers: Registry) -> None:
 @pytest.mark.parametrize(
     ("name", "entry", "why"),
     [
-        ("gone", point("gone", "no_such_package_xyz:Vpn"), "cannot be imported: ModuleNotFound"),
-        ("gone", point("gone", "culvert.vpns.none:NoSuchClass"), "cannot be imported: Attribute"),
+        (
+            "gone",
+            point("gone", "no_such_package_xyz:Vpn"),
+            "import of its driver raised ModuleNot",
+        ),
+        (
+            "gone",
+            point("gone", "culvert.vpns.none:NoSuchClass"),
+            "import of its driver raised Attrib",
+        ),
         ("thing", here("thing", "not_a_driver"), "is not a subclass"),
         ("unfinished", here("unfinished", "Unfinished"), "it does not define configure, data_path"),
         ("misnamed", here("misnamed", "Misnamed"), "its name is 'other'"),
@@ -185,6 +198,7 @@ def test_create_refuses_what_parse_refuses(drivers: Registry) -> None:
         ("badword", here("badword", "BadWord"), "'AES 256' has characters other than"),
         ("novariants", here("novariants", "NoVariants"), "variants is missing or empty"),
         ("timeless", here("timeless", "Timeless"), "up_deadline_s is not positive"),
+        ("verbose", here("verbose", "Verbose"), "a summary is longer than 8000 characters"),
     ],
 )
 def test_a_broken_driver_spoils_only_itself(name: str, entry: EntryPoint, why: str) -> None:

@@ -12,7 +12,6 @@ from rich.text import Text
 from culvert.errors import CulvertError
 from culvert.labs.host import Host
 from culvert.vpns import registry
-from culvert.vpns.contract.findings import place_of
 
 
 @dataclass(frozen=True)
@@ -55,16 +54,11 @@ def _with_options(vpn_id: registry.VpnId) -> Iterator[registry.VpnId]:
 
 
 def _row_whatever_happens(vpn_id: registry.VpnId, host: Host) -> Row:
-    """An exception of a driver affects only its own rows."""
+    """An error of a driver affects only its own rows."""
     try:
         return _row(vpn_id, host)
     except CulvertError as error:
         return _broken(str(vpn_id), error)
-    except Exception as error:
-        driver = registry.installed().drivers[vpn_id.name]
-        raised = f"raised {type(error).__name__}: {error} at {place_of(error, driver)}"
-        remedy = f"correct the driver; then: culvert vpns check {vpn_id}"
-        return _broken(str(vpn_id), CulvertError(f"the driver of {vpn_id}", raised, remedy))
 
 
 def _broken(name: str, error: CulvertError) -> Row:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import traceback
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,14 +14,16 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pkgutil import iter_modules
 from types import FunctionType
+from typing import Any
 
 from culvert import vpns
-from culvert.errors import CulvertError, UsageError, VpnError
+from culvert.errors import MOST_TEXT, CulvertError, UsageError, VpnError
 from culvert.study.builds import built, split_build
 from culvert.study.catalogue import Catalogue, Placing, installed_measurements
 from culvert.study.table import near
 from culvert.vpns.abilities import most_members
 from culvert.vpns.base import Vpn
+from culvert.vpns.door import ASKED_S, behind_door, outside
 from culvert.vpns.variant import Variant
 
 GROUP = "culvert.vpns"
@@ -99,16 +100,7 @@ class Registry:
         """A driver's instance for one tunnel; raises as ``parse`` does, or as the driver does."""
         driver = self.driver(vpn_id.name)
         checked = self.parse(str(vpn_id))
-        try:
-            return driver(_variant(driver, checked.variant), checked.options)
-        except CulvertError:
-            raise
-        except Exception as error:  # a third party's may raise anything
-            raise VpnError(
-                f"VPN {vpn_id}",
-                f"its driver cannot be created: {type(error).__name__}: {error}{_raised_at(error)}",
-                "repair its __init__()",
-            ) from error
+        return behind_door(driver)(_variant(driver, checked.variant), checked.options)
 
     def all_variants(self) -> list[VpnId]:
         """Every variant of every usable VPN, without options, the baseline first."""
@@ -129,17 +121,22 @@ def load(points: Iterable[EntryPoint]) -> Registry:
                 f"VPN {point.name}", f"is provided twice ({origin})", "uninstall one of the two"
             )
             continue
+
+        def loaded(point: EntryPoint = point) -> tuple[Any, list[str]]:
+            found = point.load()
+            return found, contract_faults(found, point.name)
+
         try:
-            driver = point.load()
-        except Exception as error:  # a third party's import may raise anything
-            broken[point.name] = VpnError(
-                f"VPN {point.name}",
-                f"its driver cannot be imported: {type(error).__name__}: {error}"
-                f"{_raised_at(error)}",
-                f"repair or uninstall {origin}",
+            driver, faults = outside(
+                loaded,
+                what=f"VPN {point.name}",
+                step="the import of its driver",
+                deadline_s=ASKED_S,
+                remedy=f"repair or uninstall {origin}",
             )
+        except VpnError as error:
+            broken[point.name] = error
             continue
-        faults = contract_faults(driver, point.name)
         if faults:
             broken[point.name] = VpnError(
                 f"VPN {point.name}",
@@ -199,6 +196,9 @@ def contract_faults(driver: object, name: str) -> list[str]:
         for option in driver.options
         if not _OPTION.fullmatch(option)
     ]
+    texts = (driver.summary, *driver.options.values(), *(one.summary for one in driver.variants))
+    if any(len(text) > MOST_TEXT for text in texts):
+        faults.append(f"a summary is longer than {MOST_TEXT} characters")
     if driver.up_deadline_s <= 0:
         faults.append("up_deadline_s is not positive")
     return faults
@@ -270,13 +270,6 @@ def _placing(vpn: str) -> Placing:
     except CulvertError:
         return Placing()
     return Placing(made.needs, most_members(made), made.underlays)
-
-
-def _raised_at(error: Exception) -> str:
-    """The innermost line of the imported module, not of the importing machinery."""
-    frames = traceback.extract_tb(error.__traceback__)
-    files = [frame for frame in frames if not frame.filename.startswith("<frozen ")]
-    return f" (raised at {files[-1].filename}:{files[-1].lineno})" if files else ""
 
 
 def _declared(option: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Self
 
+from culvert.errors import shortened
 from culvert.labs.host import Host, install_command
 from culvert.topology.graph import Role
 
@@ -83,6 +84,10 @@ class Missing:
     remedy: str
     vpn: str | None = None
     """The VPN whose installation provides it; None: none does, as for a feature of the kernel."""
+
+    def __post_init__(self) -> None:
+        for name in ("what", "remedy"):
+            object.__setattr__(self, name, shortened(getattr(self, name)))
 
     @property
     def installable(self) -> bool:

@@ -4,15 +4,16 @@ logs, and rules that hold."""
 from __future__ import annotations
 
 import inspect
-import sys
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from culvert.errors import CulvertError
+from culvert.defect import text_of
+from culvert.errors import CulvertError, DriverError
 from culvert.vpns.contract.rules import Report, Rule, Violation
 from culvert.vpns.contract.story import Story
+from culvert.vpns.door import is_foreign
 
 _CONTRACT = Path(__file__).parent
 
@@ -47,13 +48,16 @@ class Findings:
         has been looked at."""
         try:
             yield
-        except CulvertError as error:
+        except Exception as failure:  # a driver may raise anything
+            raised = isinstance(failure, DriverError) and failure.__cause__ is not None
+            error = failure.__cause__ if raised else failure
+            assert error is not None
             place = place_of(error, self.driver, self.story.methods)
-            self.breaks(rule, f"{error} ({error.remedy})", place=place)
-        except (Exception, SystemExit) as error:  # a driver may raise anything
-            place = place_of(error, self.driver, self.story.methods)
-            name = type(error).__name__
-            self.breaks(rule, f"raised {name} instead of a CulvertError: {error}", place=place)
+            if isinstance(error, CulvertError):
+                self.breaks(rule, f"{error} ({error.remedy})", place=place)
+            else:
+                what = f"raised {type(error).__name__} instead of a CulvertError"
+                self.breaks(rule, f"{what}: {text_of(error)}", place=place)
         else:
             self.looked_at.add(rule)
 
@@ -82,16 +86,13 @@ def definition(cls: type, *methods: str) -> str:
     ]
     if found or not methods:
         return "; ".join(found)
-    return f"{_line(cls, cls)}, class {cls.__name__} (inherits {', '.join(methods)})"
+    first = _own(cls)[0]
+    return f"{_line(first, first)}, class {cls.__name__} (inherits {', '.join(methods)})"
 
 
 def _own(cls: type) -> Sequence[type]:
     """The driver's class, and those above it that are neither Culvert's nor Python's."""
-    foreign = {"culvert", *sys.stdlib_module_names}
-    return [
-        cls,
-        *(each for each in cls.__mro__[1:] if each.__module__.split(".")[0] not in foreign),
-    ]
+    return [each for each in cls.__mro__ if is_foreign(each)] or [cls]
 
 
 def _line(owner: type, found: object) -> str:
