@@ -37,10 +37,13 @@ def test_it_says_of_each_column_whether_its_test_decides() -> None:
         (statement,) = (one for one in found if one.lower().startswith(title))
         _, _, names = statement.partition(": ")
         assert names.startswith((winner.vpn, f"any of the {winner.contenders}"))
+        maybe, _, behind = names.partition(", not ")
         for vpn in VPNS:
             first = winner.ranks[vpn].best == 1 if vpn in winner.ranks else False
-            if open_still and f" {vpn}" in f" {names}":
+            if open_still and f" {vpn}" in f" {maybe}":
                 assert first
+            if open_still and f" {vpn}" in f" {behind}":
+                assert not first
     assert ERROR_RATE in str(concluded(data)[0])
 
 

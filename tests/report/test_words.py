@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from culvert.analysis.column import Paired
-from culvert.analysis.compare.contrast import Contrast
 from culvert.analysis.headline import Estimate, Winner
+from culvert.decide.contrast import Contrast
+from culvert.decide.decision import Pair
 from culvert.report.labels import Labels, everything, order, short_version
 from culvert.report.numbers import Scale, duration, grouped, percent, scale_for
 from culvert.report.palette import COST, FAMILIES, LOSS, MODES, colours, shapes
@@ -85,7 +85,7 @@ def test_an_intervals_ends_have_two_digits_of_its_width(
 
 def _effect(value: float, low: float | None, high: float | None) -> Estimate:
     distinguishable = low is not None and high is not None and not low <= 0 <= high
-    return Estimate(value, low, high, 5, "", distinguishable)
+    return Estimate(value, low, high, 5, distinguishable)
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def test_what_is_not_distinguishable_has_a_bound_that_helps(
     se: float, more: int | None, text: str
 ) -> None:
     contrast = Contrast(0.0, se, df=5, n=6, effective=6, paired=True)
-    pair = Paired("a", "b", 6, contrast, True, 0.9, True, 0.95, more)
+    pair = Pair("a", "b", 6, 0.0, contrast, True, 1.0, 1.0, True, more)
     ranks = {"a": Rank(1, 2), "b": Rank(1, 2)}
-    winner = Winner("a", Estimate(1.0, None, None, 6, ""), ("b",), (), 2, ranks, {"b": pair})
+    winner = Winner("a", Estimate(1.0, None, None, 6), ("b",), (), 2, ranks, {"b": pair})
     assert standing(winner, "block") == f"not distinguishable from b ({text})"

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.statistics.serial import effective_sample_size, lag1, lag1_p_value, shared_inflation
+from culvert.statistics.serial import effective_sample_size, lag1, lag1_p_value
 
 from .noise import correlated
 
@@ -45,31 +45,3 @@ def test_independent_series_are_seldom_called_correlated_and_correlated_ones_mos
 
     assert share(0.0) <= 0.03
     assert share(0.7) >= 0.95
-
-
-def test_an_outlier_is_no_correlation() -> None:
-    calm = np.random.default_rng(4).normal(size=30)
-    calm[10:12] += 1000
-    assert (lag1(calm) or 0) > 0.4
-    assert (lag1_p_value(calm) or 0) > 0.01
-
-
-@pytest.mark.parametrize(("contestants", "blocks"), [(2, 8), (2, 20), (5, 7), (5, 20)])
-def test_the_inflation_of_a_column_is_seldom_below_the_true_one(
-    contestants: int, blocks: int
-) -> None:
-    """At lag-1 correlation 0.5; an estimate in the middle would be below it in every second one."""
-    series = correlated(0.5, blocks, 400 * contestants, seed=5).reshape(400, contestants, blocks)
-    lags = np.arange(1, blocks)
-    of_mean = (1 + 2 * float(((1 - lags / blocks) * 0.5**lags).sum())) / blocks
-    truth = of_mean * (blocks - 1) / (1 - of_mean)
-    found = np.array([shared_inflation(one.T) for one in series])
-    assert (found >= truth).mean() >= 0.65
-    independent = correlated(0.0, blocks, 400 * contestants, seed=6)
-    alone = [shared_inflation(one.T) for one in independent.reshape(400, contestants, blocks)]
-    assert min(alone) >= 1.0
-    assert np.median(alone) <= 2.2
-
-
-def test_contestants_without_scatter_have_no_inflation() -> None:
-    assert shared_inflation(np.ones((8, 3))) == 1.0

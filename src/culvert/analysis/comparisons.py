@@ -12,12 +12,13 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from culvert.analysis.column import ALPHA, Columns, Paired
+from culvert.analysis.column import Columns
 from culvert.analysis.observations import CONTEXT, METRIC
+from culvert.decide.decision import ALPHA, Pair
 from culvert.statistics.effects import cliffs_delta, hodges_lehmann
 from culvert.statistics.holm import holm
 from culvert.statistics.mann_whitney import least_mann_whitney, mann_whitney
-from culvert.statistics.values import Array, ratio_of
+from culvert.statistics.values import Array
 
 FEWEST = 2
 """With a single trial no test is possible."""
@@ -38,6 +39,7 @@ SCHEMA: dict[str, type[pl.DataType]] = {
     "p_column": pl.Float64,
     "decidable": pl.Boolean,
     "differ": pl.Boolean,
+    "correlated": pl.Boolean,
     "more": pl.Int64,
     "cliffs_delta": pl.Float64,
     "delta_low": pl.Float64,
@@ -91,13 +93,10 @@ def comparisons(observed: pl.DataFrame, columns: Columns) -> pl.DataFrame:
     return pl.DataFrame(found, schema=SCHEMA)
 
 
-def _decision(pair: Paired | None, *, paired: bool) -> dict[str, object]:
+def _decision(pair: Pair | None, *, paired: bool) -> dict[str, object]:
     if pair is None:
-        return {"paired": paired, "decidable": False, "differ": False}
-    ratio = low = high = None
-    if pair.contrast is not None and pair.logarithmic:
-        ends = pair.contrast.interval(pair.level)
-        ratio, low, high = (ratio_of(one) for one in (pair.contrast.estimate, *ends))
+        return {"paired": paired, "decidable": False, "differ": False, "correlated": False}
+    ratio, low, high = pair.ratio or (None, None, None)
     return {
         "paired": paired,
         "blocks": pair.n,
@@ -107,6 +106,7 @@ def _decision(pair: Paired | None, *, paired: bool) -> dict[str, object]:
         "p_column": pair.p_value,
         "decidable": pair.possible,
         "differ": pair.apart,
+        "correlated": pair.correlated,
         "more": pair.more,
     }
 

@@ -4,26 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
+from culvert.decide.decision import Blocking
 from culvert.plan.precision import MIN_BLOCKS, looks_of
 from culvert.statistics.looks import ONCE, Looks
 from culvert.statistics.serial import FEWEST
 from culvert.study.blocks import BlocksTable, StopRule
 from culvert.study.study import Study
-
-
-class Blocking(StrEnum):
-    """What trials with the same block number have in common."""
-
-    RANDOM = "blocks in random order"
-    """Measured together, each block in its own random order: a disturbance longer than a trial does
-    not correlate the differences."""
-    LISTED = "blocks in the listed order"
-    """Measured together, always in the same order: each cell always follows the same one."""
-    NONE = "no blocks"
-    """Measured separately, as in imports: trials are not paired."""
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ from typing import Any
 
 import polars as pl
 
-from culvert.analysis.column import Columns, Paired
+from culvert.analysis.column import Columns
 from culvert.analysis.declared import headline_columns
 from culvert.analysis.observations import CONTEXT, METRIC, pick
 from culvert.analysis.pairs import paired
+from culvert.decide.decision import Pair
 from culvert.metrics import Better, Effect, HeadlineColumn
 from culvert.results import Parameters
 from culvert.statistics.ranks import Rank
@@ -21,13 +22,12 @@ from culvert.study.vpn_id import BASELINE, bare
 
 @dataclass(frozen=True)
 class Estimate:
-    """A median over ``n`` trials (or blocks, for an effect) with its 95 % interval, if any."""
+    """A median over ``n`` trials, or an effect over ``n`` blocks, with its interval, if any."""
 
     value: float
     low: float | None
     high: float | None
     n: int
-    note: str
     distinguishable: bool = False
     """Of an effect: the test of its column rejects "no effect" (``analysis.column``)."""
 
@@ -74,7 +74,7 @@ class Winner:
     contenders: int
     ranks: Mapping[str, Rank]
     """The range of ranks of each contender."""
-    against: Mapping[str, Paired]
+    against: Mapping[str, Pair]
 
     @property
     def certain(self) -> bool:
@@ -121,8 +121,6 @@ def compared(
     conditions: Sequence[Medians],
     observed: pl.DataFrame,
     columns: Columns,
-    *,
-    seed: int = 0,
 ) -> list[Headline]:
     """One headline per condition, in their order.
 
@@ -132,7 +130,7 @@ def compared(
     every = [question for one in conditions for question in one.questions]
     seen = _of_questions(observed, every)
     effects = {
-        effect: paired(seen, effect, columns, seed=seed)
+        effect: paired(seen, effect, columns)
         for effect in {question.column.effect for question in every}
     }
     return [_headline(one, seen, effects, columns) for one in conditions]
@@ -279,10 +277,9 @@ def _estimates(frame: pl.DataFrame) -> dict[str, Estimate]:
 
 def _estimate(row: Mapping[str, Any]) -> Estimate:
     return Estimate(
-        row["median"],
+        row["median"] if "median" in row else row["estimate"],
         row["low"],
         row["high"],
         row["n"],
-        row["note"],
         row.get("distinguishable", False),
     )

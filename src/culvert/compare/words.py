@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from culvert.analysis.column import ALPHA as COLUMN_ALPHA
 from culvert.analysis.compare.comparison import Comparison
 from culvert.analysis.compare.verdict import SCATTERS, Change
 from culvert.compare.outcome import CompareOutcome
 from culvert.compare.sheet import Row, Sheet, Verdicts
 from culvert.compare.side import Runs, Side
+from culvert.decide.decision import ALPHA as COLUMN_ALPHA
 from culvert.report.labels import Labels, short_version
 from culvert.report.numbers import decimals_for, grouped, scale_for
 from culvert.report.sentences import joined, repetitions
@@ -112,9 +112,9 @@ def method(outcome: CompareOutcome) -> str:
     alpha, share = percent(outcome.alpha), percent(outcome.tolerance)
     if outcome.in_run:
         how = (
-            "block by block, moderated variances, closed tests of studentised ranges"
+            "block by block, Student's t, Holm"
             if outcome.paired
-            else "as two series, closed tests of studentised ranges; no blocks pair the trials"
+            else "as two series, Student's t, Holm; no blocks pair the trials"
         )
         differs = (
             f"Differs: at most {percent(COLUMN_ALPHA)} false alarms in each column of the report "

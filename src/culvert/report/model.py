@@ -126,7 +126,7 @@ class Data:
     @cached_property
     def headlines(self) -> list[Headline]:
         """One per condition, in the order of ``medians``."""
-        return compared(self.medians, self.observed, self.columns, seed=self.run.seed or 0)
+        return compared(self.medians, self.observed, self.columns)
 
     @cached_property
     def claims(self) -> Claims:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from culvert.analysis.column import Paired
 from culvert.analysis.headline import Answer, Estimate, Headline, Question, Winner
+from culvert.decide.decision import Pair
 from culvert.metrics import Effect
 from culvert.report.numbers import PERCENT, Scale, scale_for
 from culvert.statistics.values import ratio_of
 from culvert.units import plural
 
 NO_DIFFERENCE = "no difference shown"
-UNDECIDED = "undecided"
-"""Marks an interval that excludes "no effect" while the test of the column does not reject it."""
-UNDECIDED_MEANS = (
-    f"{UNDECIDED}: the interval of the figure alone excludes no effect; the test of all VPNs "
-    "together, which is right about all of them in 95 of 100 runs, does not reject it yet"
-)
+CORRELATED = "block differences are correlated"
+"""The caveat of a decision: differences of neighbouring blocks, which random order should make
+independent, are not (p < 0.01)."""
 PRACTICAL = 200
 """More blocks or trials than that are no advice."""
 _PLAIN = Scale(1.0, "")
@@ -56,6 +53,9 @@ def standing(winner: Winner, unit: str) -> str:
         parts.append(_undecided(winner, unit))
     if not parts:
         parts.append("distinguishable from every other VPN")
+    alike = [vpn for vpn, pair in winner.against.items() if pair.correlated]
+    if alike:
+        parts.append(f"{CORRELATED} with {joined(alike)}")
     rank = winner.ranks[winner.vpn]
     if 1 < rank.worst < winner.contenders:
         parts.append(f"rank {rank.best} to {rank.worst}")
@@ -73,11 +73,11 @@ def _undecided(winner: Winner, unit: str) -> str:
     return f"cannot decide with {plural(n, unit)}, about {more} more: {names}"
 
 
-def _more(pair: Paired, unit: str) -> str:
+def _more(pair: Pair, unit: str) -> str:
     """What would decide; beyond a practical number, how small the difference is."""
     practical = pair.more is not None and pair.more <= PRACTICAL
-    if not practical and pair.contrast is not None and pair.logarithmic:
-        most = ratio_of(max(map(abs, pair.contrast.interval(pair.level)))) - 1
+    if not practical and pair.ends is not None and pair.logarithmic:
+        most = ratio_of(max(map(abs, pair.ends))) - 1
         if most < 1:
             return f"a difference of at most {100 * most:.2g} %"
     return repetitions(pair.more, unit)
@@ -96,15 +96,9 @@ class FigureText:
 
     main: str
     interval: str
-    undecided: bool = False
-
-    @property
-    def ends(self) -> str:
-        """The interval, with its mark."""
-        return f"{self.interval} {UNDECIDED}" if self.undecided else self.interval
 
     def __str__(self) -> str:
-        return f"{self.main} {self.ends}".rstrip()
+        return f"{self.main} {self.interval}".rstrip()
 
 
 _UNIT = re.compile(r"(?<=\d) (?=(?:[kMG]?bit/s|[mµn]?s|s/GB|%)(?:\W|$))|(?<=,) (?=[^ ,]+\])")
@@ -132,26 +126,13 @@ def difference(unit: str, effect: Estimate) -> FigureText:
     even its sign, for a result.
     """
     value, low, high = effect.value, effect.low, effect.high
-    if shows_none(effect) and low is not None and high is not None and low <= 0 <= high:
+    if low is not None and high is not None and low <= 0 <= high:
         scale = scale_for(unit, [max(abs(low), abs(high))])
         ends = scale.ends(value, low, high)
         return FigureText(NO_DIFFERENCE, f"{ends} {scale.name}")
     scale = scale_for(unit, [value])
     sign = "+" if value > 0 else ""
     return FigureText(sign + scale.text(value, low, high), scale.ends(value, low, high))
-
-
-def shows_none(effect: Estimate) -> bool:
-    """True if there is an interval and the test of the column does not reject "no effect"."""
-    return effect.low is not None and not effect.distinguishable
-
-
-def marked(figure: FigureText, effect: Estimate, none: float) -> FigureText:
-    """Mark an interval that excludes ``none`` as undecided if the column's test does not reject."""
-    low, high = effect.low, effect.high
-    if effect.distinguishable or low is None or high is None or low <= none <= high:
-        return figure
-    return replace(figure, undecided=True)
 
 
 def joined(parts: Sequence[str], last: str = "and") -> str:
@@ -182,15 +163,15 @@ def _part(question: Question, answer: Answer) -> str:
             scale.with_unit_and_interval(absolute.value, absolute.low, absolute.high)
         )
         if relative and not column.absolute:
-            figure = marked(share(relative.value, relative.low, relative.high), relative, 1)
+            figure = share(relative.value, relative.low, relative.high)
             text += f", {figure} of what the same link carries without a VPN"
         return text
     if relative is None:
         return ""
     if column.effect is Effect.RATIO:
         ratio = times(relative.value, relative.low, relative.high)
-        return column.sentence.format(marked(ratio, relative, 1))
-    figure = marked(difference(question.unit, relative), relative, 0)
+        return column.sentence.format(ratio)
+    figure = difference(question.unit, relative)
     if figure.main == NO_DIFFERENCE and column.unchanged:
         return column.unchanged.format(figure.interval)
     return column.sentence.format(figure)

@@ -28,14 +28,13 @@ def harmless(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _tables(data: Data) -> dict[str, pl.DataFrame]:
-    seed = data.run.seed or 0
     apart = [vpn for vpn in data.vpns if data.run.line.crossed((vpn, BASELINE))]
     comparable = data.observed.filter(~pl.col("vpn").is_in(apart))
     latency = data.trials.filter(pl.col("measurement") == "rtt")
     return {
         "summary": data.summary,
-        "ratio-to-baseline": paired(comparable, Effect.RATIO, data.columns, seed=seed),
-        "difference-to-baseline": paired(comparable, Effect.DIFFERENCE, data.columns, seed=seed),
+        "ratio-to-baseline": paired(comparable, Effect.RATIO, data.columns),
+        "difference-to-baseline": paired(comparable, Effect.DIFFERENCE, data.columns),
         "comparisons": data.comparisons,
         "pooling": data.pooled,
         "latency-ns": percentile_table(latency, data.histograms, "rtt_ns"),

@@ -14,10 +14,11 @@ from culvert.analysis.claims.judge import judge
 from culvert.analysis.claims.published import beside
 from culvert.analysis.claims.verdict import Judged, Lack, Verdict, joined
 from culvert.analysis.column import column
-from culvert.analysis.compare.contrast import paired_contrast
 from culvert.analysis.design import Design, looks_at_claims
 from culvert.analysis.line import Line
 from culvert.analysis.summary import summarise
+from culvert.decide.contrast import paired_contrast
+from culvert.metrics import Better
 from culvert.statistics.values import ratio_of
 from culvert.study.study import Study
 from tests.analysis.frames import rows
@@ -415,7 +416,7 @@ def test_which_of_two_is_above_has_the_answer_of_its_column(
     figures = 100 * np.exp(0.03 * rng.standard_normal((blocks, 4)) + [0, effect, 0, -effect])
     values = dict(zip(("none", A, B, C), map(list, figures.T), strict=True))
     in_blocks = {name: dict(enumerate(found)) for name, found in values.items()}
-    decided = column(in_blocks, Design.of(json.loads(given.canonical)))
+    decided = column(in_blocks, Design.of(json.loads(given.canonical)), Better.MORE)
     for claim, (x, y) in zip(
         judge(given, cell(given, values)), ((A, B), (B, A), (A, C), (C, "none")), strict=True
     ):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from culvert.analysis.compare.contrast import Contrast
 from culvert.analysis.compare.verdict import AdjustedPValues, Judgement, Tolerance, judge
+from culvert.decide.contrast import Contrast
 from culvert.metrics import Better
 
 

@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from culvert.analysis.compare.comparison import comparisons_of_runs
-from culvert.analysis.compare.contrast import paired_contrast, run_contrast, unpaired_contrast
 from culvert.analysis.compare.verdict import Change, Tolerance
 from culvert.analysis.observations import observations
+from culvert.decide.contrast import paired_contrast, run_contrast, unpaired_contrast
 from culvert.metrics import Better
 from culvert.statistics.looks import levels
 from tests.analysis.frames import rows

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from culvert.analysis.claims.cells import Cells, Context, Series, matching
 from culvert.analysis.claims.relation import Sides, Tested, answered, tested
 from culvert.analysis.claims.verdict import ALPHA, Lack, Part
-from culvert.analysis.column import Paired, column
+from culvert.analysis.column import column
 from culvert.analysis.declared import better_of
 from culvert.analysis.design import Design
 from culvert.analysis.line import Line
+from culvert.decide.decision import Pair
 from culvert.metrics import Better
 from culvert.statistics.looks import Looks
 from culvert.statistics.serial import FEWEST
@@ -135,15 +136,18 @@ class _Compared:
         sign = -1.0 if better_of(metric, measurement) is Better.LESS else 1.0
         return max(found, key=lambda series: sign * math.fsum(series.values()) / len(series))
 
-    def _column_pair(self) -> Paired | None:
+    def _column_pair(self) -> Pair | None:
         """The column's decision on two VPNs in one cell; None for other comparisons."""
         one, other = self.comparison.left, self.comparison.right
         if not (isinstance(one, VpnSide) and isinstance(other, VpnSide)) or self.left != self.right:
             return None
         if set(one.where.labels) != set(other.where.labels):
             return None
-        series = self.cells.beside_all(one, self.left, self.test.measurement, self.test.metric)
-        pair = column(series, self.terms.design, self.terms.line).between(one.vpn, other.vpn)
+        metric, measurement = self.test.metric, self.test.measurement
+        series = self.cells.beside_all(one, self.left, measurement, metric)
+        better = better_of(metric, measurement)
+        found = column(series, self.terms.design, better, self.terms.line)
+        pair = found.between(one.vpn, other.vpn)
         return pair if pair is not None and pair.contrast is not None else None
 
     def _tested(self, part: Part, sides: Sides) -> Part:
@@ -169,7 +173,7 @@ class _Compared:
         )
 
 
-def _by_column(part: Part, sides: Sides, pair: Paired, outcome: Tested) -> Part:
+def _by_column(part: Part, sides: Sides, pair: Pair, outcome: Tested) -> Part:
     drifts = sides.drifts()
     return replace(
         part,

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 from culvert.analysis.claims.cells import Series
 from culvert.analysis.claims.verdict import ClaimEffect
-from culvert.analysis.column import Paired
-from culvert.analysis.compare.contrast import (
+from culvert.decide.contrast import (
     Contrast,
     more_repetitions,
     paired_contrast,
     unpaired_contrast,
 )
+from culvert.decide.decision import Pair
 from culvert.statistics.trend import mann_kendall
 from culvert.statistics.values import ratio_of
 from culvert.study.claims.test import ClaimComparison, Relation
@@ -38,7 +38,7 @@ class Sides:
     constant: bool
     logarithmic: bool
     cautious: bool = False
-    decided: Paired | None = None
+    decided: Pair | None = None
 
     @classmethod
     def of(
@@ -125,7 +125,7 @@ class Tested:
     more: int | None
 
 
-def answered(comparison: ClaimComparison, pair: Paired) -> Tested | None:
+def answered(comparison: ClaimComparison, pair: Pair) -> Tested | None:
     """The column's own answer; None if the comparison requests more than which one is above.
 
     Its p values are adjusted for all pairs of the column, and for the looks of a rule.

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from culvert.analysis.column import Column, Paired
-from culvert.analysis.compare.contrast import Contrast, run_contrast, unpaired_contrast
 from culvert.analysis.compare.verdict import (
     NOTHING,
     TOO_FEW_RUNS,
@@ -20,8 +18,10 @@ from culvert.analysis.compare.verdict import (
 )
 from culvert.analysis.declared import better_of
 from culvert.analysis.observations import CELL, METRIC
+from culvert.decide.contrast import Contrast, run_contrast, unpaired_contrast
+from culvert.decide.decision import Decision, Pair
 from culvert.metrics import Better
-from culvert.statistics.holm import holm
+from culvert.statistics.holm import factors, holm
 from culvert.statistics.values import ratio_of
 from culvert.study.vpn_id import BASELINE
 
@@ -37,7 +37,8 @@ TOLERANCE = 0.03
 class Comparison:
     """One metric of one cell. ``ratio``, ``low`` and ``high`` are B over A with a 95 % interval.
 
-    They are None where A is 0 or there are fewer than five trials. ``p_value`` is of "no
+    It excludes 1 exactly if ``p_adjusted`` is at most 5 %. They are None where A is 0 or there are
+    fewer than five trials, and the ends where no trial scatters. ``p_value`` is of "no
     difference" alone; ``p_adjusted``, ``p_beyond`` (of "no more than the tolerance") and ``p_same``
     (of "at least the tolerance") are adjusted. ``runs_a`` and ``runs_b`` are the numbers of runs,
     None if the repetitions are the trials of one run. ``control`` marks the baseline: it is not a
@@ -84,7 +85,7 @@ class _Pair:
     b: tuple[float, ...]
     contrast: Contrast | None
     logarithmic: bool
-    decision: Paired | None = None
+    decision: Pair | None = None
     runs: tuple[int, int] | None = None
     """The number of runs per side; None if the repetitions are the trials of one run."""
 
@@ -129,7 +130,7 @@ def comparisons_of_runs(
 def comparisons_in_run(
     a: pl.DataFrame,
     b: pl.DataFrame,
-    column_of: Callable[[Sequence[str]], Column],
+    column_of: Callable[[Sequence[str]], Decision],
     names: tuple[str, str],
     *,
     tolerance: float = TOLERANCE,
@@ -198,9 +199,10 @@ def _evidence(family: Sequence[_Pair], share: float) -> dict[Key, AdjustedPValue
     ends = [pair.tolerance(share) for pair in family]
     contrasts = [pair.contrast for pair in family if pair.contrast is not None]
     both = list(zip(contrasts, ends, strict=True))
-    differs = holm([contrast.p_two_sided() for contrast in contrasts])
+    p_values = [contrast.p_two_sided() for contrast in contrasts]
+    by = factors(p_values)
     # The factor for the looks of a rule that could end the run.
-    looks = [0.05 / (1 - pair.decision.level) if pair.decision else 1.0 for pair in family]
+    looks = [pair.decision.looks if pair.decision else 1.0 for pair in family]
     beyond = holm(
         [k * one.p_outside(end.low, end.high) for k, (one, end) in zip(looks, both, strict=True)]
     )
@@ -208,10 +210,11 @@ def _evidence(family: Sequence[_Pair], share: float) -> dict[Key, AdjustedPValue
         [k * one.p_between(end.low, end.high) for k, (one, end) in zip(looks, both, strict=True)]
     )
     found = {}
-    for pair, own, more, less in zip(family, differs, beyond, same, strict=True):
+    for pair, p_value, factor, more, less in zip(family, p_values, by, beyond, same, strict=True):
         decision = pair.decision
         found[pair.key] = AdjustedPValues(
-            differs=own if decision is None else decision.p_value,
+            differs=min(1.0, p_value * factor) if decision is None else decision.p_value,
+            factor=factor,
             beyond=more,
             same=less,
             cost=len(family),
@@ -226,8 +229,7 @@ def _judged(pair: _Pair, evidence: AdjustedPValues, share: float, alpha: float) 
     contrast, decision = pair.contrast, pair.decision
     direction = better_of(metric, measurement)
     judgement = judge(contrast, evidence, pair.tolerance(share), direction, alpha)
-    level = decision.level if decision else 0.95
-    low, high = contrast.interval(level) if contrast else (None, None)
+    low, high = _ends(contrast, evidence, decision) or (None, None)
     more, why = judgement.more, judgement.why
     if judgement.change is Change.UNCLEAR and decision is not None:
         if contrast is None or not pair.tolerance(share).holds(contrast.estimate):
@@ -266,6 +268,17 @@ def _judged(pair: _Pair, evidence: AdjustedPValues, share: float, alpha: float) 
         runs_a=pair.runs[0] if pair.runs else None,
         runs_b=pair.runs[1] if pair.runs else None,
     )
+
+
+def _ends(
+    contrast: Contrast | None, evidence: AdjustedPValues, decision: Pair | None
+) -> tuple[float, float] | None:
+    """The interval, at the level of the test; None where nothing scatters."""
+    if decision is not None:
+        return decision.ends
+    if contrast is None or not contrast.se:
+        return None
+    return contrast.interval(1 - ALPHA / evidence.factor)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-from culvert.analysis.compare.contrast import Contrast, more_repetitions
+from culvert.decide.contrast import Contrast, more_repetitions
 from culvert.metrics import Better
 
 
@@ -72,6 +72,8 @@ class AdjustedPValues:
     differs: float
     beyond: float
     same: float
+    factor: float = 1.0
+    """The p value of a difference was multiplied by it."""
     cost: float = 1.0
     possible: bool = True
     column: bool = False

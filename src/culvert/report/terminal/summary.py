@@ -75,8 +75,6 @@ class _Headline:
                 break
         else:
             yield self._paragraphs()
-        if self._view.note:
-            yield Text(f"{self._view.note}.\n", style="dim")
 
     def _widths(self, *, broken_headings: bool) -> list[int]:
         """The width of each column: that of its longest line, or line or word of its heading."""

@@ -10,7 +10,7 @@ from culvert.analysis.declared import title_of
 from culvert.analysis.instruments import InstrumentBeside, instruments_beside
 from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import scale_for
-from culvert.report.sentences import times
+from culvert.report.sentences import CORRELATED, times
 from culvert.units import plural
 
 MOST = 200
@@ -51,14 +51,15 @@ def _comparison(data: Data, row: Mapping[str, Any]) -> tuple[str, ...]:
 
 def decision(row: Mapping[str, Any]) -> str:
     """The decision of the column on a pair, and how many repetitions would decide."""
+    caveat = f"; {CORRELATED}" if row["correlated"] else ""
     if row["differ"]:
-        return "differ"
+        return f"differ{caveat}"
     unit = "block" if row["paired"] else "trial"
     n, more = row["blocks"] or 0, row["more"]
     needed = "over 10\u202f000 more" if more is None else f"about {more} more"
     if not row["decidable"]:
         return f"no p can pass with {plural(n, unit)}, {needed}"
-    return f"no difference shown, {needed}"
+    return f"no difference shown, {needed}{caveat}"
 
 
 def _trials(row: Mapping[str, Any]) -> str:

@@ -10,23 +10,22 @@ from typing import Any
 
 import polars as pl
 
-from culvert.analysis.column import Paired
 from culvert.analysis.declared import figures, title_of
 from culvert.analysis.headline import Headline, Question, Winner
+from culvert.decide.decision import Pair
 from culvert.errors import some
 from culvert.report.labels import Labels
 from culvert.report.model import Data
 from culvert.report.numbers import grouped
-from culvert.report.sentences import joined, kept_together, question_scale, share, times
+from culvert.report.sentences import CORRELATED, joined, kept_together, question_scale, share, times
 from culvert.report.views.leaks import Tightness, missed
 from culvert.report.views.matrix import Matrices
-from culvert.statistics.values import ratio_of
 
 ERROR_RATE = (
     "In each statement, which VPN is first is wrong in at most 5 of 100 such runs. "
     "Brackets are 95 % intervals."
 )
-"""The first is that of the test of a column, over all its VPNs."""
+"""The first is that of the best VPN of a column (``decide``)."""
 
 
 @dataclass(frozen=True)
@@ -90,12 +89,13 @@ def _lower(text: str) -> str:
 
 
 def _candidates(winner: Winner) -> str:
-    """Those of rank 1, the best median first; all of them if each may be."""
+    """``A or B, not C``: those of rank 1, the best median first, and those that are behind one."""
     others = [*winner.level_with, *winner.undecided]
     maybe = [vpn for vpn in others if winner.ranks[vpn].best == 1]
     if len(maybe) + 1 == winner.contenders:
         return f"any of the {winner.contenders}"
-    return joined([winner.vpn, *maybe], "or")
+    behind = sorted(vpn for vpn, rank in winner.ranks.items() if rank.best > 1)
+    return f"{joined([winner.vpn, *maybe], 'or')}, not {joined(behind, 'or')}"
 
 
 def _first_and_next(headline: Headline, question: Question, winner: Winner) -> str:
@@ -104,17 +104,19 @@ def _first_and_next(headline: Headline, question: Question, winner: Winner) -> s
     scale = question_scale(headline, question)
     both = winner.absolute, headline.answers[second, question.key].absolute
     first, following = (scale.text(one.value, one.low, one.high) for one in both)
-    return f"{winner.vpn} ({first}), {_than(pair)} {second} ({following})"
+    caveat = f"; {CORRELATED}" if pair.correlated else ""
+    return f"{winner.vpn} ({first}), {_than(pair)} {second} ({following}){caveat}"
 
 
-def _than(pair: Paired) -> str:
+def _than(pair: Pair) -> str:
     """The column's own ratio: ``47 % [44, 50] more than``; of what has no ratio ``before``."""
-    if pair.contrast is None or not pair.logarithmic:
+    if pair.ratio is None:
         return "before"
-    ends = pair.contrast.interval(pair.level)
-    ratio, low, high = map(ratio_of, (pair.contrast.estimate, *ends))
+    ratio, low, high = pair.ratio
     if ratio >= 2:
         return f"{times(ratio, low, high)} as much as"
+    if low is None or high is None:
+        return f"{share(abs(ratio - 1), None, None)} {'more' if ratio > 1 else 'less'} than"
     if ratio < 1:
         return f"{share(1 - ratio, 1 - high, 1 - low)} less than"
     return f"{share(ratio - 1, low - 1, high - 1)} more than"

@@ -13,12 +13,10 @@ from culvert.report.model import Data
 from culvert.report.numbers import Scale
 from culvert.report.sentences import (
     NO_DIFFERENCE,
-    UNDECIDED_MEANS,
     FigureText,
     difference,
     joined,
     kept_together,
-    marked,
     question_scale,
     share,
     standing,
@@ -48,8 +46,6 @@ class HeadlineCell:
 
     main: str
     interval: str
-    undecided: bool
-    """Whether the interval is marked so."""
     below: str
     bar: Bar | None
     badge: str
@@ -94,8 +90,6 @@ class HeadlineView:
     """Title, and the meaning of the second figure."""
     rows: tuple[HeadlineRow, ...]
     winners: tuple[WinnerCard, ...]
-    note: str
-    """What "undecided" means, if a figure is marked so."""
     verdicts: tuple[tuple[str, str], ...]
     """Colour and sentence."""
 
@@ -151,9 +145,7 @@ def _headline(data: Data, headline: Headline, versions: Mapping[str, str]) -> He
     columns = tuple(
         (question.column.title, _column_note(data, question)) for question in headline.questions
     )
-    undecided = any(cell.undecided for row in rows for cell in row.cells if cell)
-    note = UNDECIDED_MEANS if undecided else ""
-    return HeadlineView(headline.condition, columns, rows, winners, note, verdicts)
+    return HeadlineView(headline.condition, columns, rows, winners, verdicts)
 
 
 def _impossible(data: Data, vpn: str) -> bool:
@@ -190,8 +182,7 @@ def _cell(headline: Headline, question: Question, vpn: str, scale: Scale) -> Hea
     winner = headline.winners.get(question.key)
     return HeadlineCell(
         main=figure.main,
-        interval=figure.ends,
-        undecided=figure.undecided,
+        interval=figure.interval,
         below=below,
         bar=_bar(headline, question, answer),
         badge=_badge(winner, vpn),
@@ -203,9 +194,9 @@ def _cell(headline: Headline, question: Question, vpn: str, scale: Scale) -> Hea
 
 def _against_baseline(question: Question, relative: Estimate) -> FigureText:
     if question.column.effect is Effect.DIFFERENCE:
-        return marked(difference(question.unit, relative), relative, 0)
+        return difference(question.unit, relative)
     words = share if question.more_is_better else times
-    return marked(words(relative.value, relative.low, relative.high), relative, 1)
+    return words(relative.value, relative.low, relative.high)
 
 
 def _badge(winner: Winner | None, vpn: str) -> str:

@@ -9,8 +9,8 @@ from itertools import combinations
 
 import polars as pl
 
-from culvert.analysis.design import Blocking
 from culvert.analysis.observations import pick
+from culvert.decide.decision import Blocking
 from culvert.journal.marks import PART, SEARCHED, checks_of
 from culvert.labs.registry import on_this_machine, recorded_kind
 from culvert.plan.stopping import StopReason

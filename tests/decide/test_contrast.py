@@ -8,13 +8,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from culvert.analysis.compare.contrast import (
-    MOST,
-    Contrast,
-    more_repetitions,
-    paired_contrast,
-    unpaired_contrast,
-)
 from culvert.analysis.compare.verdict import (
     NOTHING,
     TOO_FEW,
@@ -24,10 +17,16 @@ from culvert.analysis.compare.verdict import (
     judge,
 )
 from culvert.analysis.declared import better_of, compared_metrics
+from culvert.decide.contrast import (
+    MOST,
+    Contrast,
+    more_repetitions,
+    paired_contrast,
+    unpaired_contrast,
+)
 from culvert.metrics import EVERY_TRIAL, Better
 from culvert.study.catalogue import installed_measurements
-
-from .single import judge_single
+from tests.analysis.compare.single import judge_single
 
 figures = st.lists(st.floats(-1e3, 1e3).map(lambda x: round(x, 3)), min_size=5, max_size=30)
 
