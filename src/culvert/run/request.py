@@ -55,8 +55,7 @@ class RunRequest:
                 f"{self.lab.name} run elsewhere",
                 "run it with --lab netns",
             )
-        if not pods:
-            study = _without_clusters(study)
+        study = _of_lab(study if pods else _without_clusters(study), self.lab.name)
         plan = replace(Plan.of(study), grouped=pods)
         for pattern in self.only:
             if not plan.only(pattern).cells:
@@ -100,6 +99,26 @@ class RunRequest:
         for pattern in self.only:
             words += ["--only", pattern]
         return words
+
+
+def _of_lab(study: Study, lab: str) -> Study:
+    """The study whose conditions that only other labs have are among those that are missing."""
+    elsewhere = {
+        one.name: f"{one.name}: it needs the lab {' or '.join(one.labs)}"
+        for one in study.file.condition
+        if one.labs is not None and lab not in one.labs
+    }
+    if not elsewhere:
+        return study
+    lacking = study.lacking
+    others = (one.labs[0] for one in study.file.condition if one.name in elsewhere and one.labs)
+    remedies = [f"run it with --lab {name}" for name in dict.fromkeys(others)]
+    if lacking.vpns or lacking.measurements or lacking.conditions or lacking.lab:
+        remedies.append(lacking.remedy)
+    conditions = {**lacking.conditions, **elsewhere}
+    return replace(
+        study, lacking=replace(lacking, conditions=conditions, remedy="; ".join(remedies))
+    )
 
 
 def _without_clusters(study: Study) -> Study:

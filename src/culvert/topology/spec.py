@@ -45,6 +45,8 @@ class Processors:
     """The CPUs that handle the machine's interrupts; empty: unchanged."""
     tunnel: Steering = UNSTEERED
     """Of the VPN's own devices on its members."""
+    turbo: bool | None = None
+    """The state of turbo boost that the machines must have; None: any."""
 
 
 AS_THEY_ARE = Processors()

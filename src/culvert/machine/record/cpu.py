@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from culvert.machine.tree import Tree, integer
@@ -13,6 +13,9 @@ CRYPTO_FLAGS = (
     "sha2", "sha512", "sha3", "ssse3", "vaes", "vpclmulqdq", "asimd", "neon", "sve", "sve2",
 )  # fmt: skip
 """Instructions that ciphers use, by the names of x86 and Arm in /proc/cpuinfo."""
+
+NO_TURBO = "/sys/devices/system/cpu/intel_pstate/no_turbo"
+BOOST = "/sys/devices/system/cpu/cpufreq/boost"
 
 
 @dataclass(frozen=True)
@@ -116,17 +119,18 @@ def read_frequency(tree: Tree, online: tuple[int, ...]) -> Frequency:
         governors=tuple(sorted(set(each("scaling_governor")))),
         minimum_khz=min(limits("scaling_min_freq"), default=None),
         maximum_khz=max(limits("scaling_max_freq"), default=None),
-        boost=read_boost(tree),
+        boost=read_boost(tree.number),
         energy_preference=",".join(preferences) or None,
     )
 
 
-def read_boost(tree: Tree) -> bool | None:
-    """Whether the clock may go beyond its base: intel_pstate's no_turbo, else cpufreq's boost."""
-    no_turbo = tree.number("/sys/devices/system/cpu/intel_pstate/no_turbo")
+def read_boost(number: Callable[[str], int | None]) -> bool | None:
+    """Whether the clock may go beyond its base: intel_pstate's no_turbo, else cpufreq's boost.
+    ``number`` reads the integer of a file; None if the machine does not report it."""
+    no_turbo = number(NO_TURBO)
     if no_turbo is not None:
         return no_turbo == 0
-    boost = tree.number("/sys/devices/system/cpu/cpufreq/boost")
+    boost = number(BOOST)
     return None if boost is None else boost != 0
 
 

@@ -64,12 +64,16 @@ def refusals(study: Study, plan: Plan, place: Machine | Place) -> dict[str, NotP
     measurements = installed_measurements()
 
     @cache
-    def machines(vpn: str, aes: bool | None, instrument: Instrument) -> NotPossible | None:
+    def machines(
+        vpn: str, aes: bool | None, turbo: bool | None, instrument: Instrument
+    ) -> NotPossible | None:
         """Looked at once: a driver may run its programs for it."""
         build = study.build_of(vpn)
         try:
             with nullcontext() if build is None else tools.preferring(build.directory):
-                require_machines(of_study(vpn), place.hosts, aes=aes, instrument=instrument)
+                require_machines(
+                    of_study(vpn), place.hosts, aes=aes, turbo=turbo, instrument=instrument
+                )
         except NotPossible as error:
             return error
         return None
@@ -82,7 +86,9 @@ def refusals(study: Study, plan: Plan, place: Machine | Place) -> dict[str, NotP
             vpn = of_study(cell.vpn)
             spec = laid_out(vpn, condition, measurement, parameters)
             place.require(vpn, spec)
-            if error := machines(cell.vpn, spec.processors.aes, instrument_of(parameters)):
+            requested = spec.processors
+            instrument = instrument_of(parameters)
+            if error := machines(cell.vpn, requested.aes, requested.turbo, instrument):
                 raise error
         except NotPossible as error:
             found[cell.key] = error
@@ -138,6 +144,14 @@ def _line(study: Study, cell: Cell, error: NotPossible, place: Machine | Place) 
         return nearest_line(line_numbers(study.text), named)
     if isinstance(error, NoRoom):
         return nearest_line(line_numbers(study.text), ("lab", "topology"))
+    try:
+        study.lab_spec(cell.condition, place.cores)
+    except NotPossible:
+        return _line_of_cpus(study, cell, place)
+    return None
+
+
+def _line_of_cpus(study: Study, cell: Cell, place: Machine | Place) -> int | None:
     name = cell.condition
     condition = study.condition(name)
     # A scale leaves conditions out, but the text contains all of them.

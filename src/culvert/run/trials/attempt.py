@@ -100,8 +100,14 @@ class Attempt:
             self.lost |= lab.lost()
             for error in self.lost.values():
                 raise error
-            aes, instrument = self._spec.processors.aes, instrument_of(self._parameters)
-            require_machines(self._vpn, lab.hosts, aes=aes, instrument=instrument)
+            requested, instrument = self._spec.processors, instrument_of(self._parameters)
+            require_machines(
+                self._vpn,
+                lab.hosts,
+                aes=requested.aes,
+                turbo=requested.turbo,
+                instrument=instrument,
+            )
             self.finding.version = self._stage.version(self._vpn, lab)
             try:
                 self._on_lab(lab)

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from culvert.errors import NotPossible
+from culvert.labs.cpu.turbo import require_turbo
 from culvert.labs.host import Host
 from culvert.labs.together import at_once
 from culvert.measurements.base import Measurement
@@ -54,11 +55,18 @@ def instrument_of(parameters: BaseModel) -> Instrument:
 
 
 def require_machines(
-    vpn: Vpn[Any], hosts: Iterable[Host], *, aes: bool | None, instrument: Instrument
+    vpn: Vpn[Any],
+    hosts: Iterable[Host],
+    *,
+    aes: bool | None,
+    turbo: bool | None,
+    instrument: Instrument,
 ) -> None:
     """Raise NotPossible for what the machines of the nodes lack: the VPN's programs, features of
-    the kernel, the instrument. ``aes`` is the condition's."""
+    the kernel, the instrument. ``aes`` and ``turbo`` are the condition's."""
     there = list(hosts)
+    if turbo is not None:
+        require_turbo(turbo, there)
     missing = list(chain(*at_once(lambda host: _missing(vpn, host), there))) if there else []
     if missing:
         what, remedy = in_words(missing)

@@ -176,9 +176,10 @@ class LinkKeys(DirectionTable):
 class ConditionTable(LinkKeys, ProcessorKeys):
     """``[[condition]]``: the differences from ``[lab]``; ``links`` are single links by name,
     ``nat_pairs`` makes one condition for each pair of kinds of access, ``pods`` is the place of
-    both ends in a cluster."""
+    both ends in a cluster, ``labs`` are those that have it, if not all."""
 
     name: Name
+    labs: Annotated[tuple[Name, ...], Field(strict=False, min_length=1)] | None = None
     congestion: str | None = Field(None, pattern=r"^[a-z0-9_]{1,15}$")
     nat: NatValue | None = None
     block_udp: BlockValue | None = None

@@ -76,6 +76,7 @@ class ProcessorKeys(Table):
     """The processor settings of a condition."""
 
     aes: bool | None = None
+    turbo: bool | None = None
     cores: CoreCount | None = None
     cpus: CpusValue | None = None
     rps: bool | None = None
@@ -95,7 +96,8 @@ class ProcessorKeys(Table):
         """All settings except the CPUs of each node."""
         quota: dict[str, float] = {self.router.node: self.router.quota} if self.router else {}
         tunnel = Steering(rps=self.tunnel_rps, xps=self.tunnel_xps)
-        return Processors(self.aes, quota, self.steering, self.interrupts or (), tunnel)
+        interrupts = self.interrupts or ()
+        return Processors(self.aes, quota, self.steering, interrupts, tunnel, self.turbo)
 
 
 PROCESSOR_KEYS = tuple(ProcessorKeys.model_fields)
