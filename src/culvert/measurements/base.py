@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from culvert.metrics import MetricSpec, Weight
+from culvert.proof.known import KnownPath
+from culvert.proof.truth import Truth
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
 from culvert.trial.outside import LONG_RUN
@@ -138,6 +140,13 @@ class Measurement(ABC, Generic[P]):
         """Bytes of the session's canary in a row in each of its packets; 0 if none have any."""
         del parameters
         return LONG_RUN
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: P) -> Sequence[Truth]:
+        """What the path fixes of the figures, whatever measures them. ``culvert doctor
+        --calibrate`` compares both, and no trial counts whose figure exceeds a bound."""
+        del known, parameters
+        return ()
 
     @abstractmethod
     def run(self, session: Session, parameters: P) -> Outcome:

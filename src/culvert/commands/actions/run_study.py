@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -40,8 +41,29 @@ from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.study import Study
 
 
+@dataclass(frozen=True)
+class StudyRun:
+    """A run that has ended."""
+
+    study: Study
+    directory: Path
+    tally: Tally
+    rows: pl.DataFrame
+
+
 def run_study(request: RunRequest, *, as_json: bool) -> Tally:
     """Run the trials that are not in the journal yet, and print a summary."""
+    ran = measure(request, as_json=as_json)
+    claims = Claims(judged=tuple(_judged(ran.study, ran.rows)))
+    if as_json:
+        print_json(summary_document(ran.directory, ran.tally, claims))
+    else:
+        print_summary(ran.directory, ran.tally, claims, Labels(ran.rows))
+    return ran.tally
+
+
+def measure(request: RunRequest, *, as_json: bool) -> StudyRun:
+    """Run the trials that are not in the journal yet; without ``as_json`` progress is printed."""
     study, plan, catalogue = request.prepared()
     directory = request.directory_for(study)
     profiles = _profiles(request, plan)
@@ -89,12 +111,7 @@ def run_study(request: RunRequest, *, as_json: bool) -> Tally:
         rows = journal.rows()
     if tally.hosts_lost:
         tally.notes.insert(0, _lost(tally) + request.resuming(directory))
-    claims = Claims(judged=tuple(_judged(study, rows)))
-    if as_json:
-        print_json(summary_document(directory, tally, claims))
-    else:
-        print_summary(directory, tally, claims, Labels(rows))
-    return tally
+    return StudyRun(study, directory, tally, rows)
 
 
 def _head(request: RunRequest, study: Study) -> RunHead:

@@ -31,6 +31,8 @@ from culvert.measurements.streams.udp_stream import UdpRun, UdpStream
 from culvert.measurements.tunnel.looking import EndCaptures
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer, parse
+from culvert.proof.known import KnownPath
+from culvert.proof.truth import Truth, exactly
 from culvert.results import Metric, Series
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
@@ -84,6 +86,12 @@ class Acl(Measurement[AclParameters]):
     @classmethod
     def estimate_s(cls, parameters: AclParameters) -> float:
         return 4 * (LEAD_S + 2 * SILENT_S + parameters.try_s + 2.0)
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: AclParameters) -> Sequence[Truth]:
+        del known
+        words = "the period of the stream"
+        return [exactly("resolution_ms", 1e3 / parameters.rate_pps, words)]
 
     def run(self, session: Session, parameters: AclParameters) -> Outcome:
         """Apply each policy, try each flow, open again."""

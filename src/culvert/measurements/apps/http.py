@@ -18,13 +18,16 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, model_validator
 
 from culvert.measurements.apps.marked import MarkedFlow
-from culvert.measurements.apps.quic import PERCENTILES, datagram_traffic, times_ms
+from culvert.measurements.apps.quic import PERCENTILES, datagram_traffic, flight_ns, times_ms
 from culvert.measurements.base import SAMPLE_ONE_IN, BaseParameters, Measurement
 from culvert.measurements.parameters import Duration
+from culvert.measurements.streams.packet import TCP_HEADERS
 from culvert.measurements.streams.tcp_packets import exchange_traffic
 from culvert.measurements.streams.udp_stream import SLACK_S
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results import HttpLoaded, HttpServed, SecureServer, TcpInfo, parse
+from culvert.proof.known import KnownPath
+from culvert.proof.truth import Truth
 from culvert.results import Histogram, Label, Metric, Series, measured
 from culvert.study.table import problem
 from culvert.trial.check import Check
@@ -36,6 +39,9 @@ from culvert.units import DurationS, SizeBytes
 MOST_OBJECTS = 256
 """As many as the server sends at once."""
 LARGEST_OBJECT = 64 << 20
+SLOW_START_TRIPS = 6
+"""Round trips in which a window of ten segments (RFC 6928) does not fill the path yet: it is
+doubled in each, to 64 times as much."""
 MAX_ERRORS = 0.1
 """Share of pages that may fail."""
 LESS, MORE = Better.LESS, Better.MORE
@@ -139,6 +145,36 @@ class Http(Measurement[HttpParameters]):
     @classmethod
     def estimate_s(cls, parameters: HttpParameters) -> float:
         return parameters.duration_s + 1
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: HttpParameters) -> Sequence[Truth]:
+        trips = 1 if parameters.version is Version.THREE else 2
+        if parameters.connection is Connections.REUSED:
+            trips = 0
+        trip_ns = known.round_trip_ns()
+        share = known.payload_share([known.mtu], TCP_HEADERS)
+        rate_bps = known.rate_bps(upward=False)
+        sent_ns = 8e9 * sum(parameters.objects) / (share * rate_bps) if rate_bps else 0.0
+        starting_ns = trip_ns * SLOW_START_TRIPS + flight_ns(known)
+        words = f"{trips + 1} round trips, and the time of {sum(parameters.objects):,} bytes"
+        found = [
+            *known.times(
+                ["page_load_p50_ms"],
+                "ms",
+                (trips + 1) * trip_ns + sent_ns,
+                words,
+                longer_ns=starting_ns,
+            ),
+            *known.times(
+                ["handshake_p50_ms"] if trips else [],
+                "ms",
+                trips * trip_ns,
+                f"{trips} round trips, and cryptography",
+                longer_ns=flight_ns(known),
+            ),
+        ]
+        bound = known.most_payload_bps(parameters.duration_s, upward=False)
+        return found if bound is None else [*found, Truth("goodput_bps", None, bound=bound)]
 
     def run(self, session: Session, parameters: HttpParameters) -> Outcome:
         marked = MarkedFlow(session, parameters.duration_s)

@@ -24,7 +24,9 @@ from culvert.measurements.streams.udp_stream import SLACK_S
 from culvert.measurements.tcp.tcp import goodput_bps
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results import Datagrams, QuicSent, QuicSunk, SecureServer, Times, parse
+from culvert.proof.known import KnownPath
 from culvert.proof.limits import connection_is_not_the_limit
+from culvert.proof.truth import Truth
 from culvert.results import Histogram, Label, Metric, measured
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
@@ -37,6 +39,15 @@ CEILING_S = 0.25
 PERCENTILES = ("p50", "p90", "p99", "max")
 UNCOUNTED = 4
 """Datagrams of a connection that its end does not count: those that close it."""
+QUIC_HEADERS = 28 + 1 + 8 + 4 + 16 + 12
+"""IPv4 and UDP (28), and of QUIC (RFC 9000): first byte, connection id, packet number, tag, and the
+header of a STREAM frame."""
+QUIC_LEAST = 1228
+"""The least packet of a client's first flight (RFC 9000, 14.1)."""
+FLIGHT_PACKETS = 4
+"""Of a certificate and what goes with it."""
+CRYPTOGRAPHY_NS = 4e6
+"""Of both ends of a handshake: a signature, its verification, two key exchanges."""
 MAX_FAILED = 0.1
 """Share of handshakes that may fail."""
 LESS, MORE = Better.LESS, Better.MORE
@@ -103,6 +114,18 @@ class Quic(Measurement[QuicParameters]):
     def estimate_s(cls, parameters: QuicParameters) -> float:
         return parameters.duration_s + parameters.warmup_s
 
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: QuicParameters) -> Sequence[Truth]:
+        found = known.goodput("goodput_bps", [known.mtu], QUIC_HEADERS, parameters.duration_s, True)
+        words = "one round trip of full packets, and cryptography"
+        return found + known.times(
+            ["handshake_p50_ms"],
+            "ms",
+            known.round_trip_ns(QUIC_LEAST),
+            words,
+            longer_ns=flight_ns(known),
+        )
+
     def run(self, session: Session, parameters: QuicParameters) -> Outcome:
         """Connect as often as requested, then fill the tunnel."""
         lasting_s = parameters.duration_s + parameters.warmup_s
@@ -129,6 +152,12 @@ class Quic(Measurement[QuicParameters]):
                 *connection_is_not_the_limit(carried_bps, ceiling_bps),
             ],
         )
+
+
+def flight_ns(known: KnownPath) -> float:
+    """By how much a handshake takes longer than its round trips, at most."""
+    sending_ns = known.one_way_ns(known.mtu, upward=False) - known.one_way_ns(upward=False)
+    return CRYPTOGRAPHY_NS + FLIGHT_PACKETS * sending_ns
 
 
 def _send(

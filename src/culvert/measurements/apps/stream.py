@@ -26,12 +26,14 @@ from culvert.measurements.udp.arrivals import (
 from culvert.measurements.udp.losses import LOSS_METRICS, locate_losses
 from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results.base import SHARES
+from culvert.proof.known import KnownPath
 from culvert.proof.limits import (
     GENERATOR,
     Offered,
     generator_is_not_the_limit,
     receiver_is_not_the_limit,
 )
+from culvert.proof.truth import Truth
 from culvert.results import Label, Metric, Series, measured
 from culvert.study.table import problem
 from culvert.trial.check import Check
@@ -139,6 +141,17 @@ class Stream(Measurement[StreamParameters]):
     @classmethod
     def estimate_s(cls, parameters: StreamParameters) -> float:
         return parameters.duration_s
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: StreamParameters) -> Sequence[Truth]:
+        size = parameters.packet_size
+        packets = parameters.duration_s * parameters.rate_bps / (8 * (size - UDP_HEADERS))
+        words = "the delay and at most a transmission"
+        sending_ns = known.one_way_ns(size) - known.one_way_ns()
+        return [
+            *known.loss("loss_ratio", packets),
+            *known.times(["one_way_min_us"], "us", known.one_way_ns(), words, longer_ns=sending_ns),
+        ]
 
     def run(self, session: Session, parameters: StreamParameters) -> Outcome:
         video = parameters.video

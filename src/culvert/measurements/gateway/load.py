@@ -12,6 +12,7 @@ is the generators' ceiling; a figure that they limit is invalid.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -37,19 +38,26 @@ from culvert.measurements.gateway.figures import (
     locate_losses,
     rtt_metrics,
 )
-from culvert.measurements.gateway.star import CLIENT_S, star_of
+from culvert.measurements.gateway.star import CLIENT_S, star_of, together
 from culvert.measurements.gateway.use import clients_metrics, sockets
 from culvert.measurements.mtu.max_size import find_max_size
 from culvert.measurements.parameters import RATE, SIZES, Congestion, Duration
-from culvert.measurements.streams.packet import SMALLEST, UDP_HEADERS, marked_run
+from culvert.measurements.streams.packet import (
+    SMALLEST,
+    TCP_HEADERS,
+    UDP_HEADERS,
+    marked_run,
+)
 from culvert.measurements.streams.udp_stream import quiet_ms
 from culvert.measurements.udp.offered_rate import AskedRate
 from culvert.measurements.udp.packet_sizes import MAX, Sizes, parse_sizes
 from culvert.metrics import MetricSpec
 from culvert.probe.results import RttResult, parse
+from culvert.proof.known import KnownPath
 from culvert.proof.limits import (
     receiver_is_not_the_limit,
 )
+from culvert.proof.truth import Truth, exactly
 from culvert.results import Histogram, Label, Metric
 from culvert.study.table import problem
 from culvert.topology.graph import Role
@@ -174,6 +182,33 @@ class GatewayLoad(Measurement[GatewayLoadParameters]):
         target = "c2" if parameters.direction is Direction.BETWEEN else GATEWAY
         behind = parameters.to is OtherEnd.BEHIND
         return star_of(cls.kind, spec, parameters.clients, target, behind=behind)
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: GatewayLoadParameters) -> Sequence[Truth]:
+        active = max(round(parameters.active * parameters.clients), 1)
+        whole, seconds = together(known, active), parameters.duration_s
+        up = parameters.direction is Direction.UP
+        found = [exactly("connected_clients", float(parameters.clients), "the request")]
+        if parameters.direction is Direction.BETWEEN or parameters.on_s is not None:
+            return found
+        queues_ns = [known.queue_ns(upward=way) or 0.0 for way in (True, False)]
+        words = "the delay and a transmission, there and back, and what two queues hold"
+        found += known.times(
+            ["rtt_loaded_p50_us"],
+            "us",
+            known.round_trip_ns(PROBE_BYTES),
+            words,
+            longer_ns=2 * sum(queues_ns),
+        )
+        if parameters.protocol is Transport.TCP:
+            return found + whole.goodput("goodput_bps", [whole.mtu], TCP_HEADERS, seconds, up)
+        sizes = parse_sizes(parameters.packet_size).resolved(whole.mtu)
+        if parameters.rate is not None:
+            offered_pps = active * parameters.rate.packets_per_s(sizes)
+            if offered_pps <= (whole.packets_per_s(sizes, upward=up) or math.inf):
+                return found + whole.loss("loss_ratio", offered_pps * seconds)
+        found += whole.goodput("goodput_bps", sizes, UDP_HEADERS, seconds, up, stream=False)
+        return found + (whole.packets(["received_pps"], sizes, seconds) if up else [])
 
     def run(self, session: Session, parameters: GatewayLoadParameters) -> Outcome:
         """Every client's canary, then the load, then the ceiling."""

@@ -30,7 +30,7 @@ from culvert.measurements.gateway.crowd import (
 )
 from culvert.measurements.gateway.crowd_run import CrowdRun
 from culvert.measurements.gateway.load import all_up, spread
-from culvert.measurements.gateway.star import CLIENT_S, star_of
+from culvert.measurements.gateway.star import CLIENT_S, star_of, together
 from culvert.measurements.mtu.max_size import find_max_size
 from culvert.measurements.parameters import RATE, SIZES
 from culvert.measurements.streams.packet import UDP_HEADERS, intact, marked_run
@@ -44,9 +44,12 @@ from culvert.measurements.udp.goal import (
 )
 from culvert.measurements.udp.offered_rate import AskedRate
 from culvert.measurements.udp.packet_sizes import MAX, Sizes, parse_sizes
+from culvert.measurements.udp.rates import carried
 from culvert.measurements.udp.search import Bounds, Measure, SearchTrial, search
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results.crowd import MemberSent, MemberSunk
+from culvert.proof.known import KnownPath
+from culvert.proof.truth import Truth
 from culvert.results import Label, Metric, measured
 from culvert.topology.shapes import MOST_NODES
 from culvert.topology.spec import LabSpec
@@ -120,6 +123,11 @@ class GatewaySearch(Measurement[GatewaySearchParameters]):
     @classmethod
     def lab(cls, spec: LabSpec, parameters: GatewaySearchParameters) -> LabSpec:
         return star_of(cls.kind, spec, parameters.clients)
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: GatewaySearchParameters) -> Sequence[Truth]:
+        sizes = parse_sizes(parameters.packet_size).resolved(known.mtu)
+        return carried(together(known, parameters.clients), sizes, parameters.trial_s)
 
     def run(self, session: Session, parameters: GatewaySearchParameters) -> Outcome:
         """Every client's canary, the search, then the ceiling."""

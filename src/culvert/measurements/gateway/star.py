@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from culvert.errors import NotPossible
+from culvert.proof.known import KnownPath
 from culvert.topology import shapes
 from culvert.topology.graph import Path, Role
 from culvert.topology.ip import IpVersion
-from culvert.topology.shapes import GATEWAY, Shape
+from culvert.topology.link.impairment import Impairment
+from culvert.topology.link.spec import LinkSpec
+from culvert.topology.shapes import CORE, GATEWAY, Shape
 from culvert.topology.spec import LabSpec
 
 CLIENT_S = 0.03
@@ -38,3 +42,29 @@ def star_of(
         node.name: found.cpus["c1"] for node in found.topology.of_role(Role.CLIENT, Role.BEHIND)
     }
     return replace(found, cpus={**more, **found.cpus})
+
+
+def together(known: KnownPath, clients: int) -> KnownPath:
+    """The path of so many clients at once: it carries what the gateway's link does, or what all
+    links of the clients do."""
+    gateway = known.spec.link_of(f"{GATEWAY}-{CORE}")
+    links = [known.spec.link_of(f"c{number}-{CORE}") for number in range(1, clients + 1)]
+    there, back = known.link.impairment.ways
+    up = _least([_rates(links, upward=True), _rates([gateway], upward=False)])
+    down = _least([_rates(links, upward=False), _rates([gateway], upward=True)])
+    both = Impairment(replace(there, rate_bps=up), replace(back, rate_bps=down))
+    return replace(known, link=replace(known.link, rate_bps=None, impairment=both))
+
+
+def _rates(links: Sequence[LinkSpec], *, upward: bool) -> int | None:
+    """Of all links together, away from their nodes or towards them; None: not limited."""
+    rates = [
+        (link.impairment.a_to_b if upward else link.impairment.b_to_a).rate_on(link.rate_bps)
+        for link in links
+    ]
+    known = [rate_bps for rate_bps in rates if rate_bps is not None]
+    return sum(known) if len(known) == len(rates) else None
+
+
+def _least(rates: Sequence[int | None]) -> int | None:
+    return min((rate_bps for rate_bps in rates if rate_bps is not None), default=None)

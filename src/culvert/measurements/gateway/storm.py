@@ -42,6 +42,8 @@ from culvert.measurements.streams.packet import marked_run
 from culvert.measurements.udp.offered_rate import AskedRate
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import Accounted, parse
+from culvert.proof.known import KnownPath
+from culvert.proof.truth import Truth, exactly
 from culvert.results import Label
 from culvert.study.table import problem
 from culvert.topology.graph import Role
@@ -57,6 +59,8 @@ PACKET_BYTES = 100
 LOAD_BYTES = 1000
 """Inner packets of the load beside the storm."""
 QUIET_MS = 200
+STARTING_NS = 20e6
+"""From the storm's beginning to a client's first packet, at most, without a VPN."""
 LAST_S = 0.5
 """After the last client has reported: its first packet may still be on its way."""
 LESS = Better.LESS
@@ -210,6 +214,20 @@ class SessionStorm(Measurement[StormParameters]):
     @classmethod
     def lab(cls, spec: LabSpec, parameters: StormParameters) -> LabSpec:
         return star_of(cls.kind, spec, parameters.clients)
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: StormParameters) -> Sequence[Truth]:
+        if not (known.bare and parameters.event is Event.START):
+            return []
+        words = "one way, and at most a period"
+        found = known.times(
+            ["all_up_s"],
+            "s",
+            known.one_way_ns(),
+            words,
+            longer_ns=1e9 / parameters.rate + STARTING_NS,
+        )
+        return [*found, exactly("failed_clients", 0.0, "nothing hinders them")]
 
     def run(self, session: Session, parameters: StormParameters) -> Outcome:
         """The storm, then every client's canary."""

@@ -24,7 +24,9 @@ from culvert.measurements.kubernetes import answers
 from culvert.measurements.kubernetes.answers import HttpsResult, Request, Responses
 from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results import parse
+from culvert.proof.known import KnownPath
 from culvert.proof.limits import GENERATOR
+from culvert.proof.truth import Truth, exactly
 from culvert.results import Metric, Series, measured
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
@@ -115,6 +117,11 @@ class K8sApi(Measurement[K8sApiParameters]):
     def marked_run(cls, parameters: K8sApiParameters) -> int:
         del parameters
         return 0
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: K8sApiParameters) -> Sequence[Truth]:
+        del known
+        return [exactly("requests_sent", float(parameters.requests), "the schedule")]
 
     def run(self, session: Session, parameters: K8sApiParameters) -> Outcome:
         """Make the requests; every one is kept."""

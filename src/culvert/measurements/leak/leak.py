@@ -21,13 +21,21 @@ from pydantic import Field
 
 from culvert.errors import DeadlineExceeded, NotPossible, VpnError
 from culvert.measurements.base import BaseParameters, Measurement
-from culvert.measurements.leak.client import Applications, fall_silent, provider_of, public_host
+from culvert.measurements.leak.client import (
+    SLOWER,
+    Applications,
+    fall_silent,
+    provider_of,
+    public_host,
+)
 from culvert.measurements.leak.phases import Phase, PhaseAction, action_for
 from culvert.measurements.leak.resolver import ResolverKind, resolver_of
 from culvert.measurements.leak.watched import Watched, silent
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.client import Task
-from culvert.probe.results import FlowTally, Leaks, parse
+from culvert.probe.results import FlowTally, LeakKind, Leaks, parse
+from culvert.proof.known import KnownPath
+from culvert.proof.truth import Truth, exactly
 from culvert.results import Label
 from culvert.topology.graph import Role
 from culvert.trial.outcome import Outcome
@@ -99,6 +107,19 @@ class Leak(Measurement[LeakParameters]):
         suspended_s = parameters.suspend_s if parameters.phase is Phase.SUSPEND else 0.0
         twice = parameters.phase in (Phase.RECONNECT, Phase.LINK)
         return 2 * LEAD_S + (2 if twice else 1) * parameters.hold_s + suspended_s
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: LeakParameters) -> Sequence[Truth]:
+        if not known.bare or parameters.phase is not Phase.RUN:
+            return []
+        found = [exactly("tunnel_packets", 0.0, "no tunnel")]
+        for kind, every in ((LeakKind.UDP, 1), (LeakKind.ICMP, SLOWER)):
+            sent = parameters.rate_pps * parameters.hold_s / every
+            margin = max(0.02 * sent, 2.0)
+            words, labels = "everything leaks", {"kind": kind.value}
+            ends = (sent - margin, sent + margin)
+            found.append(Truth("leaked_packets", sent, *ends, words, labels=labels))
+        return found
 
     def run(self, session: Session, parameters: LeakParameters) -> Outcome:
         """Applications, event, hold; then the tunnel is up again for the proof."""

@@ -30,7 +30,9 @@ from culvert.measurements.mesh.routes import Routed, await_routes
 from culvert.measurements.tunnel.looking import EndCaptures
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.client import Probe
+from culvert.proof.known import KnownPath
 from culvert.proof.route import judge_all_relayed
+from culvert.proof.truth import Truth, exactly
 from culvert.results import Metric, measured
 from culvert.topology.graph import Path
 from culvert.trial.check import Check
@@ -90,6 +92,20 @@ class Convergence(Measurement[ConvergenceParameters]):
     def estimate_s(cls, parameters: ConvergenceParameters) -> float:
         """Seconds of one trial, approximately: it depends on the VPN and the number of members."""
         return min(10.0, parameters.exchange_max_s)
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: ConvergenceParameters) -> Sequence[Truth]:
+        words = "one round trip, and at most an interval of requests"
+        found = known.times(
+            ["exchanged_s", "exchanged_p50_s"],
+            "s",
+            known.round_trip_ns(),
+            words,
+            longer_ns=1e9 * parameters.interval_s,
+        )
+        if known.bare:
+            found.append(exactly("member_control_bytes", 0.0, "no VPN talks"))
+        return found
 
     def run(self, session: Session, parameters: ConvergenceParameters) -> Outcome:
         """Join, exchange, await the routes; the links are watched all the time."""

@@ -19,6 +19,8 @@ from culvert.measurements.mtu.path import Fate, OneWayMtu, largest
 from culvert.measurements.streams.packet import SMALLEST, TCP_HEADERS
 from culvert.measurements.tcp.mss import Announced, announce
 from culvert.metrics import Better, MetricSpec, Weight
+from culvert.proof.known import KnownPath
+from culvert.proof.truth import Truth, exactly
 from culvert.results import Metric, measured
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
@@ -35,6 +37,10 @@ class MtuParameters(BaseParameters):
 
     oversize: Annotated[int, Field(ge=1, le=30_000)] = 400
     """Bytes above the interface's MTU: the sender's kernel fragments the packet."""
+
+
+SYN_HEADERS = 40
+"""IPv4 header (20) and TCP header (20)."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +106,23 @@ class Mtu(Measurement[MtuParameters]):
     def estimate_s(cls, parameters: MtuParameters) -> float:
         del parameters
         return EXPECTED_S
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: MtuParameters) -> Sequence[Truth]:
+        del parameters
+        if not known.bare:
+            return []
+        found = []
+        for way, upward in (("a_to_b", True), ("b_to_a", False)):
+            hole = known.way(upward=upward).drop_size_and_above
+            most = min(known.mtu, known.mtu if hole is None else hole - 1)
+            found += [
+                exactly(f"unfragmented_{way}_bytes", most, "the link's MTU"),
+                exactly(f"largest_{way}_bytes", most, "the link's MTU"),
+                exactly(f"mss_{way}_bytes", known.mtu - SYN_HEADERS, "the MTU less 40 bytes"),
+                exactly(f"black_hole_{way}", float(most < known.mtu), "what the link drops"),
+            ]
+        return found
 
     def run(self, session: Session, parameters: MtuParameters) -> Outcome:
         """Search in each direction, then open a connection."""

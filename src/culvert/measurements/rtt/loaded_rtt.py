@@ -34,6 +34,8 @@ from culvert.measurements.streams.packet import UDP_HEADERS, intact, received
 from culvert.measurements.streams.tcp_load import FlowDirection, Loaded, TcpLoad, TcpStreams
 from culvert.metrics import Better, MetricSpec, Weight, family
 from culvert.probe.results import RttResult
+from culvert.proof.known import KnownPath
+from culvert.proof.truth import Truth
 from culvert.results import Histogram, Label, Metric, measured
 from culvert.trial.check import Check
 from culvert.trial.echo import Echo
@@ -106,6 +108,23 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
     @classmethod
     def estimate_s(cls, parameters: LoadedRttParameters) -> float:
         return parameters.idle_s + parameters.duration_s + 2 * LEAD_S
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: LoadedRttParameters) -> Sequence[Truth]:
+        size, seconds = parameters.packet_size, parameters.duration_s
+        words = "the delay and a transmission, there and back"
+        least_ns = known.round_trip_ns(size)
+        found = known.times(["rtt_idle_p50_us"], "us", least_ns, words)
+        queues_ns = [known.queue_ns(upward=way) for way in (True, False)]
+        if None not in queues_ns:
+            loaded = ["rtt_loaded_p50_us", "rtt_loaded_p99_us"]
+            waiting_ns = sum(each or 0.0 for each in queues_ns)
+            words = "the same, and what the queues hold"
+            found += known.times(loaded, "us", least_ns, words, longer_ns=waiting_ns)
+        for metric, way in (("load_up_bps", True), ("load_down_bps", False)):
+            bound = known.most_payload_bps(seconds, upward=way)
+            found += [] if bound is None else [Truth(metric, None, bound=bound)]
+        return found
 
     def run(self, session: Session, parameters: LoadedRttParameters) -> Outcome:
         """Idle first, then loaded, in one watch."""

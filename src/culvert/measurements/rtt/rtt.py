@@ -36,7 +36,9 @@ from culvert.measurements.streams.tcp_packets import transaction_traffic
 from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results import Responded, RttResult, TcpInfo, parse
 from culvert.probe.results.base import SHARES
+from culvert.proof.known import KnownPath
 from culvert.proof.limits import GENERATOR
+from culvert.proof.truth import Truth
 from culvert.results import Histogram, Label, Metric, measured
 from culvert.study.table import problem
 from culvert.trial.check import Check
@@ -176,6 +178,16 @@ class Rtt(Measurement[RttParameters]):
     @classmethod
     def estimate_s(cls, parameters: RttParameters) -> float:
         return parameters.probes / parameters.rate_pps
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: RttParameters) -> Sequence[Truth]:
+        size = parameters.packet_size
+        words = "the delay and a transmission, there and back"
+        metrics = ["rtt_p50_us", "rtt_min_us"]
+        found = known.times(metrics, "us", known.round_trip_ns(size), words)
+        if parameters.protocol is not Protocol.TCP:
+            found += known.loss("loss_ratio", parameters.probes, round_trip=True)
+        return found
 
     def run(self, session: Session, parameters: RttParameters) -> Outcome:
         """The instrument's own noise, then the schedule; wait for the last answers."""

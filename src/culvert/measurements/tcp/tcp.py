@@ -18,7 +18,7 @@ from culvert.measurements.ceiling import tcp_ceiling_bps
 from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
 from culvert.measurements.instruments.run import measure_throughput
 from culvert.measurements.parameters import DIRECTION, INSTRUMENT, Congestion, Duration, Streams
-from culvert.measurements.streams.packet import intact, received
+from culvert.measurements.streams.packet import TCP_HEADERS, intact, received
 from culvert.measurements.streams.tcp_load import (
     WRITE_BYTES,
     FlowDirection,
@@ -29,7 +29,9 @@ from culvert.measurements.streams.tcp_load import (
 )
 from culvert.metrics import CPU_S_PER_GB, Better, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import StreamSunk, TcpSourceInterval
+from culvert.proof.known import KnownPath
 from culvert.proof.limits import connection_is_not_the_limit
+from culvert.proof.truth import Truth, exactly
 from culvert.results import Label, Metric, Series, measured
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
@@ -160,6 +162,22 @@ class Tcp(Measurement[TcpParameters]):
     def estimate_s(cls, parameters: TcpParameters) -> float:
         return parameters.duration_s + parameters.warmup_s
 
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: TcpParameters) -> Sequence[Truth]:
+        ways, seconds = parameters.tcp_streams.ways, parameters.duration_s
+        found = filling(known, "goodput_bps", seconds, *ways)
+        found += filling(known, "goodput_up_bps", seconds, True)
+        found += filling(known, "goodput_down_bps", seconds, False)
+        waiting_ns = sum(known.queue_ns(upward=way) or 0.0 for way in ways)
+        words = "the delay there and back, and the queue"
+        found += known.times(
+            ["tcp_rtt_p50_us"], "us", known.round_trip_ns(), words, longer_ns=waiting_ns
+        )
+        if known.fills:
+            mss = known.mtu - TCP_HEADERS
+            found.append(exactly("mss_bytes", mss, f"the MTU less {TCP_HEADERS} bytes"))
+        return found
+
     def run(self, session: Session, parameters: TcpParameters) -> Outcome:
         by_probe = parameters.instrument is Instrument.PROBE
         outcome = (self._by_probe if by_probe else _by_instrument)(session, parameters)
@@ -214,6 +232,11 @@ def _by_instrument(session: Session, parameters: TcpParameters) -> Outcome:
     values = {"goodput_bps": report.goodput_bps, "retransmitted_segments": report.retransmits}
     outcome.metrics += measured(Tcp.metrics, values)
     return outcome
+
+
+def filling(known: KnownPath, metric: str, seconds: float, *ways: bool) -> list[Truth]:
+    """The goodput of a connection whose segments fill the link, each way of ``ways`` (True: up)."""
+    return known.goodput(metric, [known.mtu], TCP_HEADERS, seconds, *ways)
 
 
 def goodput_bps(sunk: StreamSunk, warmup_s: float) -> float:

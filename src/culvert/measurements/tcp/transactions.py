@@ -19,10 +19,12 @@ from pydantic import Field
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.ceiling import bare_link_tells
 from culvert.measurements.parameters import Duration
-from culvert.measurements.streams.packet import UDP_HEADERS
+from culvert.measurements.streams.packet import TCP_HEADERS, UDP_HEADERS
 from culvert.measurements.streams.tcp_packets import transaction_traffic
 from culvert.metrics import Better, MetricSpec, Weight, family
 from culvert.probe.results import Responded, TcpInfo, Times, Transacted, parse
+from culvert.proof.known import KnownPath
+from culvert.proof.truth import LATE_NS, SHORT, Truth
 from culvert.results import Histogram, measured
 from culvert.trial.check import Check
 from culvert.trial.echo import Echo
@@ -35,6 +37,10 @@ CEILING_S = 0.25
 MARKED, MARKED_PPS, MARKED_BYTES = 20, 2000, 84
 MARKED_TIMEOUT_MS = 1000
 SLACK_S = 15
+SYN_BYTES = 60
+"""IPv4 header (20), TCP header (20) and the options of Linux (20)."""
+SLOW_NS = 20e6
+"""A transaction that takes less is the machine's as much as the path's: its rate has no truth."""
 STATISTICS = ("min", "p50", "p90", "p99", "p99_9", "max")
 MAX_ERRORS = 0.01
 """Share of transactions that may fail."""
@@ -61,10 +67,33 @@ class TransactionParameters(BaseParameters):
 
 class _Transactions(Measurement[TransactionParameters]):
     Parameters = TransactionParameters
+    connects: ClassVar[bool]
+    """Whether each has a connection of its own."""
 
     @classmethod
     def estimate_s(cls, parameters: TransactionParameters) -> float:
         return parameters.duration_s
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: TransactionParameters) -> Sequence[Truth]:
+        sizes = (parameters.request_size, parameters.response_size)
+        if max(sizes) > known.mtu - TCP_HEADERS:
+            return []  # several segments, and slow start between them
+        trip_ns = known.round_trip_ns(*(size + TCP_HEADERS for size in sizes))
+        connecting_ns = known.round_trip_ns(SYN_BYTES) if cls.connects else 0.0
+        took_ns = connecting_ns + trip_ns
+        words = "two round trips" if cls.connects else "one round trip"
+        wakes_ns = LATE_NS if cls.connects else 0.0  # a wake-up at each end for each round trip
+        metrics = ["transaction_p50_us", "transaction_min_us"]
+        found = known.times(metrics, "us", took_ns, words, longer_ns=wakes_ns)
+        if cls.connects:
+            metrics = ["connect_p50_us", "connect_min_us"]
+            found += known.times(metrics, "us", connecting_ns, "one round trip")
+        if known.fills and took_ns > SLOW_NS:
+            least = 1e9 / (took_ns * (1 + SHORT) + LATE_NS + wakes_ns)
+            most = 1e9 / took_ns
+            found.append(Truth("transactions_per_s", most, least, most, f"{words} each"))
+        return found
 
     def run(self, session: Session, parameters: TransactionParameters) -> Outcome:
         inner = session.inner(session.target)
@@ -131,6 +160,7 @@ class TcpRr(_Transactions):
     title: ClassVar[str] = "TCP requests on one connection"
     summary: ClassVar[str] = "requests and responses per second over one TCP connection"
     metrics: ClassVar[Sequence[MetricSpec]] = _METRICS
+    connects: ClassVar[bool] = False
 
 
 class TcpCrr(_Transactions):
@@ -152,6 +182,7 @@ class TcpCrr(_Transactions):
         ),
         MetricSpec("failed_transactions", "transactions", "Transactions that failed", Better.LESS),
     )
+    connects: ClassVar[bool] = True
 
 
 def _send_marked(session: Session) -> InnerTraffic:

@@ -31,7 +31,9 @@ from culvert.measurements.tunnel.stream import arrivals, lost_packets, steady_st
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer
 from culvert.proof.alive import survivors
+from culvert.proof.known import KnownPath
 from culvert.proof.route import judge_steady_route
+from culvert.proof.truth import Truth
 from culvert.results import Series, measured
 from culvert.topology.graph import Role
 from culvert.trial.check import Check
@@ -92,6 +94,16 @@ class Failover(Measurement[FailoverParameters]):
     @classmethod
     def estimate_s(cls, parameters: FailoverParameters) -> float:
         return 4 * parameters.hold_s + 20.0
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: FailoverParameters) -> Sequence[Truth]:
+        del known
+        longest_ms = {"to_relay": parameters.relay_max_s, "to_direct": parameters.direct_max_s}
+        words = "what the wait permits"
+        return [
+            Truth(f"{switch}_reported_ms", 0.0, 0.0, 1e3 * longest_s, words)
+            for switch, longest_s in longest_ms.items()
+        ]
 
     def run(self, session: Session, parameters: FailoverParameters) -> Outcome:
         """Block, wait for the relay; free, wait for the direct path."""

@@ -23,6 +23,8 @@ from culvert.measurements.parameters import Duration
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import Accounted, ProcessUse
 from culvert.proof.capture import judge_silence
+from culvert.proof.known import KnownPath
+from culvert.proof.truth import Truth, exactly
 from culvert.results import Metric
 from culvert.trial.accounting import cpu_s, of_the_vpn
 from culvert.trial.outcome import Outcome
@@ -62,6 +64,15 @@ class IdleCost(Measurement[IdleCostParameters]):
     @classmethod
     def estimate_s(cls, parameters: IdleCostParameters) -> float:
         return parameters.settle_s + parameters.duration_s
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: IdleCostParameters) -> Sequence[Truth]:
+        del parameters
+        if not known.bare:
+            return []
+        words = "nothing is sent"
+        names = ("idle_bytes_per_hour", "idle_packets_per_hour")
+        return [exactly(name, 0.0, words) for name in names]
 
     def run(self, session: Session, parameters: IdleCostParameters) -> Outcome:
         time.sleep(parameters.settle_s)  # a parameter of the study

@@ -29,6 +29,8 @@ from culvert.measurements.tunnel.cycle import Cycle, cycle
 from culvert.measurements.tunnel.starts import STARTS, Start
 from culvert.metrics import Better, Effect, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import ProcessUse
+from culvert.proof.known import KnownPath
+from culvert.proof.truth import Truth
 from culvert.results import Label, Metric, Series, measured
 from culvert.trial.accounting import EVERYBODY
 from culvert.trial.accounts import add_accounts
@@ -95,6 +97,13 @@ class Initiation(Measurement[InitiationParameters]):
     @classmethod
     def estimate_s(cls, parameters: InitiationParameters) -> float:
         return parameters.cycles * (STARTS[parameters.start].expected_s + parameters.pause_s)
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: InitiationParameters) -> Sequence[Truth]:
+        del parameters
+        return known.times(
+            ["total_ms"], "ms", known.round_trip_ns(), "one round trip, no handshake"
+        )
 
     def run(self, session: Session, parameters: InitiationParameters) -> Outcome:
         if session.vpn.no_initiation:

@@ -25,11 +25,13 @@ from culvert.labs.node import Node
 from culvert.labs.witness import View
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.parameters import Duration
-from culvert.measurements.tcp.tcp import Tcp, TcpParameters
+from culvert.measurements.tcp.tcp import Tcp, TcpParameters, filling
 from culvert.measurements.tunnel.stream import begin_requests
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.proof.alive import survivors
 from culvert.proof.capture import no_clear_text
+from culvert.proof.known import KnownPath
+from culvert.proof.truth import Truth, exactly
 from culvert.results import Metric
 from culvert.trial.check import Check
 from culvert.trial.echo import Echo
@@ -46,6 +48,8 @@ LOOK_EVERY_S = 0.05
 STREAM_PPS = 200
 """Requests per second while the path may still become direct: some VPNs need traffic for that."""
 SLACK_S = 5.0
+STARTING_NS = 5e6
+"""A request each 5 ms: the first may come so much later than the beginning."""
 
 
 class ReachabilityParameters(BaseParameters):
@@ -92,6 +96,17 @@ class Reachability(Measurement[ReachabilityParameters]):
     def estimate_s(cls, parameters: ReachabilityParameters) -> float:
         """Seconds of one trial, approximately: a relayed path waits the whole ``settle``."""
         return parameters.settle_s + parameters.duration_s + SLACK_S
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: ReachabilityParameters) -> Sequence[Truth]:
+        words = "one round trip, and the time to start"
+        found = filling(known, "goodput_bps", parameters.duration_s, True)
+        found += known.times(
+            ["first_packet_ms"], "ms", known.round_trip_ns(), words, longer_ns=STARTING_NS
+        )
+        if known.bare:
+            found += [exactly("direct", 1.0, "no relay"), exactly("no_path", 0.0, "nothing blocks")]
+        return found
 
     def run(self, session: Session, parameters: ReachabilityParameters) -> Outcome:
         """Start the members, send requests, wait for the route, and measure it."""

@@ -26,6 +26,8 @@ from culvert.measurements.tunnel.looking import EndCaptures
 from culvert.measurements.tunnel.stream import arrivals, lost_packets, steady_stream
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer
+from culvert.proof.known import KnownPath
+from culvert.proof.truth import Truth, exactly
 from culvert.results import Metric, measured
 from culvert.trial.check import Check
 from culvert.trial.echo import Echo
@@ -36,6 +38,8 @@ from culvert.units import DurationS, PerSecond
 ASK_EVERY_US = 1000
 LEAD_S = 0.2
 """Duration of the steady stream before the event."""
+STARTING_NS = 20e6
+"""From the event to the first request, at most: a task of the probe is begun."""
 EVENT_S = 20.0
 """Upper bound of the duration of an event's commands."""
 
@@ -77,6 +81,17 @@ class Reconnect(Measurement[ReconnectParameters]):
     def estimate_s(cls, parameters: ReconnectParameters) -> float:
         waiting_s = parameters.silence_s if parameters.event is Event.SILENCE else 5.0
         return waiting_s + 2 * LEAD_S
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: ReconnectParameters) -> Sequence[Truth]:
+        del parameters
+        words = "one round trip, and the time to start"
+        found = known.times(
+            ["recovered_ms"], "ms", known.round_trip_ns(), words, longer_ns=STARTING_NS
+        )
+        if known.fills:
+            found.append(exactly("lost_packets", 0.0, "nothing happened to a tunnel"))
+        return found
 
     def run(self, session: Session, parameters: ReconnectParameters) -> Outcome:
         """Stream, event, first answer, a little more of the stream."""

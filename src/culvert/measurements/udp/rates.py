@@ -3,6 +3,7 @@ per cent of the PDR."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from culvert.measurements.parameters import Sampling
@@ -11,6 +12,8 @@ from culvert.measurements.streams.udp_stream import SLACK_S, UdpRun, UdpStream, 
 from culvert.measurements.udp.search import Bounds
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results import RttResult
+from culvert.proof.known import KnownPath
+from culvert.proof.truth import Truth
 from culvert.results import Histogram, Metric, measured
 from culvert.trial.echo import Echo
 from culvert.trial.session import Session
@@ -60,6 +63,14 @@ def rate_metrics(name: str, bounds: Bounds, size: int) -> list[Metric]:
         f"{name}_width_ratio": bounds.width,
     }
     return measured(RATE_METRICS, values)
+
+
+def carried(known: KnownPath, sizes: Sequence[int], seconds: float) -> list[Truth]:
+    """NDR and PDR of packets of these sizes, in trials of so many seconds."""
+    found = known.packets(["ndr_pps", "pdr_pps"], sizes, seconds)
+    for metric in ("ndr_bps", "pdr_bps"):
+        found += known.goodput(metric, sizes, UDP_HEADERS, seconds, True, stream=False)
+    return found
 
 
 def _at_load(load: int) -> tuple[MetricSpec, ...]:

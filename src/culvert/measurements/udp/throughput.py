@@ -40,12 +40,15 @@ from culvert.measurements.udp.rates import (
     LOADS,
     RATE_METRICS,
     LoadedLatency,
+    carried,
     loaded_latency,
     rate_metrics,
 )
 from culvert.measurements.udp.search import Bounds, SearchTrial, search
 from culvert.metrics import MetricSpec
 from culvert.probe.results import Floor
+from culvert.proof.known import KnownPath
+from culvert.proof.truth import Truth, exactly
 from culvert.results import Histogram, Metric
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -115,6 +118,22 @@ class Throughput(Measurement[ThroughputParameters]):
     @classmethod
     def marked_run(cls, parameters: ThroughputParameters) -> int:
         return parse_sizes(parameters.packet_size).marked_run
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: ThroughputParameters) -> Sequence[Truth]:
+        largest = parameters.packet_size == "max"
+        size = known.mtu if isinstance(parameters.packet_size, str) else parameters.packet_size
+        return [
+            *carried(known, [size], parameters.trial_s),
+            *known.times(
+                [f"rtt_p50_at_pdr_{LOADS[0]}_us"],
+                "us",
+                known.round_trip_ns(size),
+                "the delay and a transmission, there and back",
+                longer_ns=known.one_way_ns(size) - known.one_way_ns(),
+            ),
+            *([exactly("packet_size_bytes", size, "the MTU")] if largest and known.bare else []),
+        ]
 
     def run(self, session: Session, parameters: ThroughputParameters) -> Outcome:
         """Search, then measure latency below the result."""

@@ -6,6 +6,7 @@ the packets lost in the receiver's socket, a queue, an interface, the tunnel or 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, ClassVar, Self
@@ -30,7 +31,9 @@ from culvert.measurements.udp.losses import LOSS_METRICS, locate_losses
 from culvert.measurements.udp.offered_rate import AskedRate
 from culvert.measurements.udp.packet_sizes import MAX, Sizes, parse_sizes
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
+from culvert.proof.known import KnownPath
 from culvert.proof.limits import Offered, generator_is_not_the_limit, receiver_is_not_the_limit
+from culvert.proof.truth import Truth
 from culvert.results import Label, Metric, measured
 from culvert.study.table import problem
 from culvert.trial.check import Check
@@ -147,6 +150,20 @@ class Udp(Measurement[UdpParameters]):
     @classmethod
     def marked_run(cls, parameters: UdpParameters) -> int:
         return parse_sizes(parameters.packet_size).marked_run
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: UdpParameters) -> Sequence[Truth]:
+        sizes = parse_sizes(parameters.packet_size).resolved(known.mtu)
+        most_pps, seconds = known.packets_per_s(sizes), parameters.duration_s
+        offered_pps = parameters.rate.packets_per_s(sizes) if parameters.rate else math.inf
+        transmitted = known.one_way_ns(min(sizes))
+        found = known.times(["one_way_min_us"], "us", transmitted, "the delay and a transmission")
+        if most_pps is not None and offered_pps > most_pps:
+            found += known.goodput("goodput_bps", sizes, UDP_HEADERS, seconds, True, stream=False)
+            return [*found, *known.packets(["received_pps"], sizes, seconds)]
+        if math.isfinite(offered_pps):
+            found += known.loss("loss_ratio", seconds * offered_pps)
+        return found
 
     def run(self, session: Session, parameters: UdpParameters) -> Outcome:
         if parameters.instrument is not Instrument.PROBE:

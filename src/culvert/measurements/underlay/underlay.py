@@ -7,6 +7,7 @@ requested and the delivered values disagree, no trial of that condition counts i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from culvert.measurements.base import BaseParameters, Measurement
@@ -14,6 +15,8 @@ from culvert.measurements.parameters import Duration
 from culvert.measurements.underlay.real import RealLink
 from culvert.measurements.underlay.way import LINK_METRICS, RATE_S, Way
 from culvert.metrics import MetricSpec
+from culvert.proof.known import KnownPath
+from culvert.proof.truth import Truth, time
 from culvert.results import Histogram
 from culvert.trial.echo import Echo
 from culvert.trial.outcome import Outcome
@@ -49,6 +52,19 @@ class Underlay(Measurement[UnderlayParameters]):
     @classmethod
     def estimate_s(cls, parameters: UnderlayParameters) -> float:
         return 2 * (parameters.duration_s + RATE_S)
+
+    @classmethod
+    def truths(cls, known: KnownPath, parameters: UnderlayParameters) -> Sequence[Truth]:
+        del parameters
+        if not (known.bare and known.plain):
+            return []
+        found = []
+        for name, upward in (("a to b", True), ("b to a", False)):
+            labels, size = {"direction": name}, known.link.mtu
+            least_ns = known.one_way_ns(size, upward=upward)
+            words = "the delay and a transmission"
+            found.append(replace(time("delivered_delay_ms", "ms", least_ns, words), labels=labels))
+        return found
 
     def run(self, session: Session, parameters: UnderlayParameters) -> Outcome:
         if session.lab.real_links:

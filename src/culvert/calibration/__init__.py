@@ -1,0 +1,1 @@
+"""Known truths beside the figures that this machine measured of them."""

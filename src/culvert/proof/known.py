@@ -1,0 +1,202 @@
+"""What is known of a path before anything is measured: its links, and whether a VPN is on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Self
+
+from culvert.proof.truth import Truth, rate, time
+from culvert.proof.underlay import loss_interval, requested_loss
+from culvert.topology.graph import Path
+from culvert.topology.ip import LONGER_IPV6, IpVersion
+from culvert.topology.link.impairment import OneWay
+from culvert.topology.link.spec import ETHERNET_HEADER, LinkSpec
+from culvert.topology.spec import LabSpec
+from culvert.trial.session import Session
+
+UDP_HEADERS = 28
+"""IPv4 header (20) and UDP header (8)."""
+DEFAULT_QUEUE_PACKETS = 1000
+"""Of a link with a rate whose queue no condition states."""
+HELD_BACK_S = 0.2
+"""The least time after which Linux sends a lost segment again. What the receiver's kernel held back
+meanwhile, and for a round trip, arrives at once: so much more than the link's rate is read in a
+window."""
+LATE_S = 0.02
+"""The same of datagrams, which nothing holds back: a receiver waited for a processor."""
+
+
+@dataclass(frozen=True)
+class KnownPath:
+    """``bare``: no VPN is on it, and its links were made as the condition states them.
+
+    A packet's length is that of the inner IP packet in bytes, as in all of Culvert.
+    """
+
+    spec: LabSpec
+    path: Path
+    link: LinkSpec
+    """The path's links, combined into one."""
+    bare: bool
+
+    @classmethod
+    def of(cls, session: Session) -> Self:
+        """The session's path."""
+        bare = session.vpn.outer_flow is None and not session.lab.real_links
+        return cls(session.lab.spec, session.path, session.link, bare)
+
+    @property
+    def _joins(self) -> bool:
+        """Whether packets may share the header of a frame: only the wire counts those that a
+        super-packet stands for."""
+        return self.link.offloads and self.link.kind != "wire"
+
+    @property
+    def plain(self) -> bool:
+        """Whether each packet takes the delay of the links and no more."""
+        return not self._joins and all(
+            way
+            == OneWay(
+                rate_bps=way.rate_bps,
+                queue_bytes=way.queue_bytes,
+                queue_packets=way.queue_packets,
+                delay_ns=way.delay_ns,
+                loss=way.loss,
+            )
+            for way in self.link.impairment.ways
+        )
+
+    @property
+    def lossy(self) -> bool:
+        """Whether the links lose packets that no queue drops."""
+        return any(way.loss for way in self.link.impairment.ways)
+
+    @property
+    def fills(self) -> bool:
+        """Whether a sender without a VPN can fill the links."""
+        return self.bare and self.plain and not self.lossy
+
+    def way(self, *, upward: bool = True) -> OneWay:
+        """The links' conditions in one direction."""
+        there, back = self.link.impairment.ways
+        return there if upward else back
+
+    def rate_bps(self, *, upward: bool = True) -> int | None:
+        """Of frames; None: not limited, or recorded."""
+        return self.way(upward=upward).rate_on(self.link.rate_bps)
+
+    def frame_bytes(self, length: float) -> float:
+        """Of a packet without a VPN, on the link."""
+        v6 = IpVersion.V6 in (self.spec.underlay, self.spec.inner)
+        return length + (LONGER_IPV6 if v6 else 0) + ETHERNET_HEADER
+
+    @property
+    def mtu(self) -> int:
+        """Bytes of the longest packet without a VPN."""
+        return self.link.mtu - round(self.frame_bytes(0) - ETHERNET_HEADER)
+
+    def payload_share(self, lengths: Sequence[int], header_bytes: int) -> float:
+        """Of the link's rate, without a VPN."""
+        return (fmean(lengths) - header_bytes) / self.frame_bytes(fmean(lengths))
+
+    def packets_per_s(self, lengths: Sequence[int], *, upward: bool = True) -> float | None:
+        """As many as the link carries without a VPN."""
+        found = self.rate_bps(upward=upward)
+        return None if found is None else found / (8 * self.frame_bytes(fmean(lengths)))
+
+    def most_payload_bps(
+        self, seconds: float, *, upward: bool = True, stream: bool = True
+    ) -> float | None:
+        """What no VPN exceeds in a window of so many seconds: a link carries nothing but the
+        content of its frames, however inner packets share them. ``stream``: in order."""
+        found, mtu = self.rate_bps(upward=upward), self.link.mtu
+        if found is None:
+            return None
+        share = 1.0 if self._joins else mtu / (mtu + ETHERNET_HEADER)
+        held_s = HELD_BACK_S + self.round_trip_ns() / 1e9 if stream else LATE_S
+        return found * share * (1 + held_s / seconds)
+
+    def one_way_ns(self, length: float | None = None, *, upward: bool = True) -> float:
+        """Of a packet that finds the links idle; None: without the times of its transmission."""
+        bits = 8 * self.frame_bytes(length) if length else 0.0
+        ends = (self.path.source, self.path.target)
+        sending_ns = 0.0
+        for network, forward in self.spec.topology.between(*ends):
+            link = self.spec.link_of(network.name)
+            one_way = link.impairment.a_to_b if forward is upward else link.impairment.b_to_a
+            rate_bps = one_way.rate_on(link.rate_bps)
+            sending_ns += 1e9 * bits / rate_bps if rate_bps else 0.0
+        return self.way(upward=upward).delay_ns + sending_ns
+
+    def round_trip_ns(self, length: float | None = None, answer: float | None = None) -> float:
+        """Of a packet and its answer, which is as long unless stated."""
+        return self.one_way_ns(length) + self.one_way_ns(answer or length, upward=False)
+
+    def queue_ns(self, *, upward: bool = True) -> float | None:
+        """Time that a packet waits at most for the rate; None: not known."""
+        found, way = self.rate_bps(upward=upward), self.way(upward=upward)
+        if found is None or way.codel is not None:
+            return None
+        packets = way.queue_packets or DEFAULT_QUEUE_PACKETS
+        frame = self.link.mtu + ETHERNET_HEADER
+        return 8e9 * (way.queue_bytes or packets * frame) / found
+
+    def goodput(
+        self,
+        metric: str,
+        lengths: Sequence[int],
+        header_bytes: int,
+        seconds: float,
+        *ways: bool,
+        stream: bool = True,
+    ) -> list[Truth]:
+        """Payload of packets that fill the link, in each of ``ways`` (True: up). Data both ways
+        share each with the other's acknowledgements: their sum has a bound only."""
+        rates = [self.rate_bps(upward=way) for way in ways]
+        bounds = [self.most_payload_bps(seconds, upward=way, stream=stream) for way in ways]
+        bound = sum(each or math.inf for each in bounds)
+        if not (self.fills and len(rates) == 1 and rates[0]):
+            return [] if math.isinf(bound) else [Truth(metric, None, bound=bound)]
+        share = self.payload_share(lengths, header_bytes)
+        words = f"{share:.2%} of {rates[0] / 1e6:g} Mbit/s are payload"
+        return [rate(metric, share * rates[0], words, bound=bound)]
+
+    def packets(
+        self, metrics: Sequence[str], lengths: Sequence[int], seconds: float
+    ) -> list[Truth]:
+        """Packets per second that fill the link, upwards."""
+        payload_bits = 8 * (fmean(lengths) - UDP_HEADERS)
+        bound_bps, most_pps = (
+            self.most_payload_bps(seconds, stream=False),
+            self.packets_per_s(lengths),
+        )
+        if bound_bps is None or most_pps is None:
+            return []
+        bound = bound_bps / payload_bits
+        words = f"frames of {self.frame_bytes(fmean(lengths)):g} bytes"
+        return [
+            rate(each, most_pps, words, bound=bound)
+            if self.fills
+            else Truth(each, None, bound=bound)
+            for each in metrics
+        ]
+
+    def loss(self, metric: str, packets: float, *, round_trip: bool = False) -> list[Truth]:
+        """The share of so many packets that the links lose, if the sender does not fill them."""
+        there, back = (requested_loss(way) for way in self.link.impairment.ways)
+        if there is None or back is None or not (self.bare and self.plain):
+            return []
+        share = 1 - (1 - there) * (1 - back) if round_trip else there
+        within = loss_interval(OneWay(loss=share), round(packets))
+        return [Truth(metric, share, *within, f"the links' loss, {packets:,.0f} packets")]
+
+    def times(
+        self, metrics: Sequence[str], unit: str, least_ns: float, because: str, **more: float
+    ) -> list[Truth]:
+        """Times that the links fix without a VPN."""
+        if not (self.bare and self.plain):
+            return []
+        return [time(each, unit, least_ns, because, **more) for each in metrics]
