@@ -161,7 +161,7 @@ class Ocserv(TunProgram):
     @property
     def inner_mtu(self) -> int:
         """The server's device has this one, also where data goes by TLS."""
-        return self.lab.spec.mtu - _DTLS_OVERHEAD
+        return self.largest_packet(lambda inner_length: inner_length + _DTLS_OVERHEAD)
 
     @property
     def outer_flow(self) -> OuterFlow | None:

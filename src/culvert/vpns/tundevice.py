@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from ipaddress import IPv4Network
 from socket import IPPROTO_UDP
@@ -138,10 +138,18 @@ class TunDevice(Vpn):
 
     @property
     def inner_mtu(self) -> int:
-        """The largest MTU of the device with which no outer packet is fragmented."""
+        """The largest MTU of the device with which no outer packet is fragmented. A stream cuts its
+        packets itself: it carries IPv6 on any link."""
+        mtu = self.lab.spec.mtu
+        if self.outer_length(mtu) is None:
+            return max(mtu, LEAST_MTU_IPV6)
+        return self.largest_packet(self.outer_length)
+
+    def largest_packet(self, outer_length: Callable[[int], int | None]) -> int:
+        """The longest inner packet whose outer packet fits the link; ``outer_length`` is of IPv4."""
         spec = self.lab.spec
-        room = spec.mtu - (LONGER_IPV6 if spec.underlay is IpVersion.V6 else 0)
-        return largest_inner(self.outer_length, room)
+        longer = LONGER_IPV6 if spec.underlay is IpVersion.V6 else 0
+        return largest_inner(outer_length, spec.mtu - longer)
 
     # -- what the proof needs ----------------------------------------------------------------------
 

@@ -132,6 +132,8 @@ pub struct Schedule<T> {
     delay_floor_ns: u64,
     lanes: Lanes<T>,
     gate: Gate,
+    /// Whether what was taken last leaves: what was dropped has used none of the rate.
+    leaves: bool,
     dropped: VecDeque<(Drop, T)>,
     overtaken: u64,
 }
@@ -156,6 +158,7 @@ impl<T: Copy> Schedule<T> {
             last_due_ns: 0,
             lanes: Lanes::new(),
             gate: Gate::default(),
+            leaves: false,
             dropped: VecDeque::new(),
             overtaken: 0,
         }
@@ -213,6 +216,7 @@ impl<T: Copy> Schedule<T> {
     /// The next packet that was held and is due, or was dropped.
     pub fn take(&mut self, now_ns: u64) -> Option<(Fate, T)> {
         self.advance(now_ns);
+        self.leaves = false;
         if let Some((reason, packet)) = self.dropped.pop_front() {
             return Some((Fate::Dropped(reason), packet));
         }
@@ -231,6 +235,7 @@ impl<T: Copy> Schedule<T> {
             self.now_ns
         };
         self.gate.passed(self.now_ns, link_ns);
+        self.leaves = true;
         let fate = Fate::Departs {
             due_ns: entry.due_ns,
             asked_ns: entry.due_ns.saturating_sub(entry.arrival_ns),
@@ -242,7 +247,9 @@ impl<T: Copy> Schedule<T> {
 
     /// What was taken last had left by then: a write takes its time.
     pub fn had_left_by(&mut self, now_ns: u64) {
-        self.gate.had_left_by(now_ns);
+        if self.leaves {
+            self.gate.had_left_by(now_ns);
+        }
     }
 
     /// When to call `take` next; None if nothing is held. It may be too early, but never too late.

@@ -29,6 +29,8 @@ struct Passage {
     dropped: Vec<(Drop, u64)>,
     copies: u64,
     greatest_backlog: (u64, u64),
+    /// The greatest time that a packet was taken after it was due.
+    latest_ns: u64,
 }
 
 impl Passage {
@@ -55,10 +57,14 @@ impl Passage {
         while let Some((fate, mut packet)) = schedule.take(now_ns) {
             match fate {
                 Fate::Departs { due_ns, .. } => {
+                    self.latest_ns = self.latest_ns.max(now_ns - due_ns);
                     packet.departure_ns = due_ns;
                     self.departures.push(packet);
                 }
                 Fate::Dropped(reason) => self.dropped.push((reason, packet.number)),
+            }
+            if schedule.is_paced() {
+                schedule.had_left_by(now_ns);
             }
         }
     }

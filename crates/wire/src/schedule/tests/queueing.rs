@@ -108,3 +108,21 @@ fn codel_leaves_a_link_alone_that_keeps_up() {
     let passage = pass(conditions, 0, &[(10_000_000, 1250); 2_000]);
     assert!(passage.dropped.is_empty());
 }
+
+#[test]
+fn codel_before_a_delay_makes_no_packet_late() {
+    let conditions = Conditions {
+        capacity: rate(1_000_000),
+        codel: Some(Codel::default()),
+        delay_ns: 10_000_000,
+        ..Conditions::default()
+    };
+    let mut offered = Vec::new();
+    for _ in 0..8 {
+        offered.push((97_000_000, 1514));
+        offered.extend([(0, 1514); 15]);
+    }
+    let passage = pass(conditions, 0, &offered);
+    assert!(!passage.because(Drop::Codel).is_empty());
+    assert_eq!(passage.latest_ns, 0);
+}
