@@ -20,7 +20,7 @@ from culvert.proof.capture import (
     readable_inside,
 )
 from culvert.topology.link.spec import LinkSpec
-from culvert.trial.check import Check
+from culvert.trial.check import Check, Crossing
 from culvert.trial.echo import Echo
 from culvert.trial.session import Session
 
@@ -54,13 +54,13 @@ def send_canary(session: Session[Any]) -> list[Check]:
     captured = {where: capture.end() for where, capture in captures.items()}
     at_relays = {name: capture.end() for name, capture in relays.items()}
     inside_relay = {name: capture.end() for name, capture in inside.items()}
-    crossed = Check(
+    crossed = Crossing(
         "the tunnel carries packets",
         received > 0,
         f"{received} of {sent} marked packets came back",
         "the VPN reports that the tunnel is up, but no packet crosses it: try 'culvert up'",
     )
-    checks = [crossed]
+    checks: list[Check] = [crossed]
     for where, each in captured.items():
         checks += judge_capture(session.vpn, each, where, entropy_bits=ENTROPY_BITS)
     via = session.route.via if session.route is not None else None

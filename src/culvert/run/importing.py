@@ -146,7 +146,8 @@ def _read(
     others: list[str] = []
     for file, one in found:
         # Such as a README next to the data; a file with the data's suffix would be a damaged one.
-        if not one.runs and kinds and not file.named and file.path.suffix not in kinds:
+        stray = kinds and not file.named and file.path.suffix not in kinds
+        if not one.runs and (one.other or stray):
             others.append(file.shown)
             continue
         lost += [replace(each, file=file.shown) for each in one.lost]

@@ -25,6 +25,14 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Crossing(Check):
+    """That traffic came through. If it did not, and the link dropped packets as the condition
+    requests, the path has failed, and not the measuring; ``of_the_vpn``: then too if it did not."""
+
+    of_the_vpn: bool = False
+
+
+@dataclass(frozen=True)
 class Withheld:
     """Metrics that are withheld because they contradict others, and the reason with its figures."""
 

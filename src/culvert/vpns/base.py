@@ -60,6 +60,8 @@ class Vpn(ABC, Generic[AnyNode]):
     variants: ClassVar[tuple[Variant, ...]]
     options: ClassVar[Mapping[str, str]] = {}
     """Options that a study can add to a variant, as in ``openvpn/aes-256-gcm+tcp``."""
+    recovering: ClassVar[frozenset[str]] = frozenset()
+    """Those with which it notices that its path has changed or was interrupted."""
     listed_with: ClassVar[tuple[str, ...]] = ()
     """Options that make a variant a different VPN: ``culvert vpns`` also lists it with each of
     them."""

@@ -146,7 +146,8 @@ class TunDevice(Vpn):
         return self.largest_packet(self.outer_length)
 
     def largest_packet(self, outer_length: Callable[[int], int | None]) -> int:
-        """The longest inner packet whose outer packet fits the link; ``outer_length`` is of IPv4."""
+        """The longest inner packet whose outer one, as long as ``outer_length`` on IPv4, fits the
+        link."""
         spec = self.lab.spec
         longer = LONGER_IPV6 if spec.underlay is IpVersion.V6 else 0
         return largest_inner(outer_length, spec.mtu - longer)

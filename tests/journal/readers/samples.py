@@ -127,11 +127,26 @@ def stream(document: bytes) -> bytes:
     return "\n".join(map(json.dumps, events)).encode()
 
 
+def enclosed(document: bytes, *, pairs: int = 0) -> bytes:
+    """The same in vpn-bench's envelope, alone or as several pairs of hosts."""
+    data = json.loads(document)
+    if pairs:
+        hosts = [{"source": f"h{n}", "target": f"h{n + 1}", "result": data} for n in range(pairs)]
+        return json.dumps({"status": "success", "data": {"pairs": hosts}}).encode()
+    meta = {"source": "h1", "target": "h2"}
+    return json.dumps({"status": "success", "data": data, "meta": meta}).encode()
+
+
 SAMPLES: dict[ForeignFormat, list[bytes]] = {
     ForeignFormat.KNB: [KNB_CSV.encode(), KNB_JSON.encode()],
-    ForeignFormat.IPERF3: [*IPERF3.values(), stream(IPERF3["udp"])],
+    ForeignFormat.IPERF3: [
+        *IPERF3.values(),
+        stream(IPERF3["udp"]),
+        enclosed(IPERF3["tcp-bidirectional"], pairs=2),
+    ],
     ForeignFormat.HEY: [HEY.encode()],
     ForeignFormat.PING: [PING.encode(), PING_BUSYBOX.encode(), PING_QUIET.encode()],
     ForeignFormat.FLENT: [FLENT.encode(), gzip.compress(FLENT.encode(), mtime=0)],
+    ForeignFormat.VPN_BENCH: [enclosed(IPERF3["udp"])],
 }
 """Whole files, by format."""

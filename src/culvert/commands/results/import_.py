@@ -17,7 +17,9 @@ app = typer.Typer()
 def import_(
     form: Annotated[
         ForeignFormat,
-        typer.Argument(metavar="FORMAT", help="Input format: knb, iperf3, hey, ping or flent."),
+        typer.Argument(
+            metavar="FORMAT", help="Input format: knb, iperf3, hey, ping, flent or vpn-bench."
+        ),
     ],
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files or directories.")],
     directory: NewRun = None,
@@ -42,7 +44,7 @@ def import_(
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Import results of knb, iperf3, hey, ping or flent."""
+    """Import results of knb, iperf3, hey, ping, flent or vpn-bench."""
     from culvert.commands.actions.import_ import show
     from culvert.journal.readers.naming import Naming
     from culvert.run.importing import ImportRequest, checked_condition, import_files

@@ -65,6 +65,8 @@ class Found:
 
     runs: list[ForeignRun] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
+    other: bool = False
+    """It belongs to the data, but has nothing that is imported."""
 
 
 def judged(failures: Sequence[str], doubts: Sequence[str]) -> tuple[Status, str]:

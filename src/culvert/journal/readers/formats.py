@@ -20,9 +20,11 @@ class ForeignFormat(StrEnum):
     HEY = "hey"
     PING = "ping"
     FLENT = "flent"
+    VPN_BENCH = "vpn-bench"
 
 
 def reader(form: ForeignFormat) -> Callable[[Path], Found]:
     """The reader of the format."""
-    read: Callable[[Path], Found] = import_module(f"culvert.journal.readers.{form.value}").read
+    module = import_module(f"culvert.journal.readers.{form.name.lower()}")
+    read: Callable[[Path], Found] = module.read
     return read

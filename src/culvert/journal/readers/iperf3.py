@@ -10,11 +10,12 @@ two directions of ``--bidir`` are separate runs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from culvert.journal.readers.envelope import Enclosed, opened
 from culvert.journal.readers.figures import MOST_BPS, MOST_S, doubt, figure, moment_of, table
 from culvert.journal.readers.foreign_run import ForeignRun, Found, judged
 from culvert.journal.readers.reading import Text, read_text
@@ -67,11 +68,13 @@ def _runs(text: Text) -> Iterator[ForeignRun]:
     stream: dict[str, Any] | None = None
     line = 0
     for document in documents(text, both_ways):
-        for value in document.value if isinstance(document.value, list) else [document.value]:
+        values = document.value if isinstance(document.value, list) else [document.value]
+        for enclosed in (one for value in values for one in opened(value)):
+            value = enclosed.document
             if not isinstance(value, Mapping):
                 text.lose(document.line, "a document that is not an object")
             elif "event" not in value:
-                yield from _of_document(text, value, document)
+                yield from _of_document(text, enclosed, document)
             else:
                 if value["event"] == "start" and stream is not None:
                     yield from _of_stream(text, stream, line)
@@ -97,15 +100,22 @@ def _add_event(stream: dict[str, Any], event: Mapping[str, Any]) -> None:
 
 
 def _of_stream(text: Text, stream: Mapping[str, Any], line: int) -> Iterator[ForeignRun]:
-    yield from _of_document(text, stream, Document(stream, line, whole="end" in stream))
+    whole = Document(stream, line, whole="end" in stream)
+    yield from _of_document(text, Enclosed(stream), whole)
 
 
-def _of_document(text: Text, value: Mapping[str, Any], document: Document) -> Iterator[ForeignRun]:
+def _of_document(text: Text, enclosed: Enclosed, document: Document) -> Iterator[ForeignRun]:
+    value = enclosed.document
     if "start" not in value and "end" not in value and "error" not in value:
         text.lose(document.line, "a document that iperf3 did not write")
         return
     for flow in _flows(table(value, "start"), table(value, "end")):
-        yield _run(text.file, document, value, flow)
+        run = _run(text.file, document, value, flow)
+        if enclosed.path:
+            run = replace(run, reported={**run.reported, "path": enclosed.path})
+        if enclosed.pairs > 1:
+            run = replace(run, parameters={**run.parameters, "pairs": enclosed.pairs})
+        yield run
 
 
 class _Direction(StrEnum):

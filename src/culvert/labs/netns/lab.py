@@ -110,8 +110,9 @@ class NetnsLab(Lab):
         return None
 
     def obstacles(self) -> Sequence[str]:
-        """Packets dropped by routers with a firewall."""
-        return [one for node in self._filters() for one in firewall.obstacles(node)]
+        """Packets dropped by routers with a firewall, and by wires with a filter."""
+        routers = [one for node in self._filters() for one in firewall.obstacles(node)]
+        return [*routers, *(one for wire in self.wires for one in wire.obstacles())]
 
     @property
     def programs(self) -> Sequence[Process]:

@@ -28,7 +28,7 @@ from culvert.proof.known import KnownPath
 from culvert.proof.limits import connection_is_not_the_limit
 from culvert.proof.truth import Truth
 from culvert.results import Histogram, Label, Metric, measured
-from culvert.trial.check import Check
+from culvert.trial.check import Check, Crossing
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic import Flow, InnerTraffic, add_traffic
@@ -245,7 +245,7 @@ def _connected(sent: QuicSent, parameters: QuicParameters) -> Check:
 
 
 def _arrived(sunk: QuicSunk) -> Check:
-    return Check(
+    return Crossing(
         "data arrived",
         sunk.bytes > 0,
         f"the streams carried {sunk.bytes} bytes",

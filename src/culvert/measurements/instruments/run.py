@@ -29,7 +29,7 @@ from culvert.measurements.instruments.base import (
 )
 from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.measurements.streams.tcp_load import controlled
-from culvert.trial.check import Check
+from culvert.trial.check import Check, Crossing
 from culvert.trial.echo import Echo
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -189,7 +189,7 @@ def _udp_traffic(report: ToolReport, load: Load, *, up: bool) -> InnerTraffic | 
 
 
 def _arrived(report: ToolReport) -> Check:
-    return Check(
+    return Crossing(
         "data arrived",
         report.received_bytes > 0,
         f"the instrument's receiver reports {report.received_bytes:,.0f} bytes",

@@ -22,7 +22,7 @@ from culvert.metrics import Better, MetricSpec, Weight
 from culvert.proof.known import KnownPath
 from culvert.proof.truth import Truth, exactly
 from culvert.results import Metric, measured
-from culvert.trial.check import Check
+from culvert.trial.check import Check, Crossing
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.vpns.abilities import require_packets
@@ -181,7 +181,7 @@ def _metrics(name: str, way: MtuDirection, announced: Announced) -> list[Metric]
 
 
 def _some_cross(name: str, way: MtuDirection) -> Check:
-    return Check(
+    return Crossing(
         f"packets cross ({name})",
         way.largest is not None,
         f"the largest packet that crosses has {way.largest} bytes",

@@ -33,7 +33,7 @@ from culvert.proof.known import KnownPath
 from culvert.proof.limits import connection_is_not_the_limit
 from culvert.proof.truth import Truth, exactly
 from culvert.results import Label, Metric, Series, measured
-from culvert.trial.check import Check
+from culvert.trial.check import Check, Crossing
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic import add_traffic
@@ -313,7 +313,7 @@ def _series(way: Loaded) -> list[Series]:
 
 def _arrived(loaded: Sequence[Loaded]) -> Check:
     least = min(count for way in loaded for count in way.by_stream)
-    return Check(
+    return Crossing(
         "data arrived",
         least > 0,
         f"the slowest connection carried {least} bytes",

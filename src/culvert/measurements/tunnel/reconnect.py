@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -29,11 +29,12 @@ from culvert.probe.results import FirstAnswer
 from culvert.proof.known import KnownPath
 from culvert.proof.truth import Truth, exactly
 from culvert.results import Metric, measured
-from culvert.trial.check import Check
+from culvert.trial.check import Check, Crossing
 from culvert.trial.echo import Echo
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.units import DurationS, PerSecond
+from culvert.vpns.base import Vpn
 
 ASK_EVERY_US = 1000
 LEAD_S = 0.2
@@ -131,7 +132,7 @@ class Reconnect(Measurement[ReconnectParameters]):
             series=[arrivals(trial.sunk)],
             doubts=[
                 *leaks,
-                _came_back(parameters, answer),
+                _came_back(session.vpn, parameters, answer),
                 intact(trial.sunk.corrupt),
             ],
         )
@@ -156,8 +157,10 @@ def _metrics(
     return measured(Reconnect.metrics, values)
 
 
-def _came_back(parameters: ReconnectParameters, answer: FirstAnswer | None) -> Check:
-    return Check(
+def _came_back(vpn: Vpn[Any], parameters: ReconnectParameters, answer: FirstAnswer | None) -> Check:
+    options = [f"+{name}" for name in sorted(vpn.recovering - vpn.chosen)]
+    noticing = f"add {' or '.join(options)} (culvert vpns), or give it" if options else "give it"
+    return Crossing(
         "traffic came back",
         answer is not None,
         f"after the event {parameters.event} "
@@ -166,6 +169,7 @@ def _came_back(parameters: ReconnectParameters, answer: FirstAnswer | None) -> C
             if answer
             else f"no packet went through for {parameters.recover_max_s:g} s"
         ),
-        "this VPN does not detect the event as configured: add its options for that, such "
-        "as +dpd or +mobike (culvert vpns); or give it more time: raise recover_max",
+        f"this VPN does not detect the event as configured: {noticing} more time: raise "
+        "recover_max",
+        of_the_vpn=True,
     )

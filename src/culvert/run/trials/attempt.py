@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from culvert.errors import CulvertError
+from culvert.errors import CulvertError, VpnError
 from culvert.journal.marks import Mark
 from culvert.labs.base import Lab
 from culvert.labs.together import at_once
@@ -35,13 +35,17 @@ from culvert.topology.drawing import as_json
 from culvert.topology.graph import Path, Role
 from culvert.topology.spec import LabSpec
 from culvert.trial.accounts import NONE, add_accounts
-from culvert.trial.check import Check
+from culvert.trial.check import Check, Crossing
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.surroundings import add_surroundings
 from culvert.vpns.base import Vpn
 from culvert.vpns.lifecycle import bring_up, serve_all
 
+_FIT = (
+    "make its packets fit: a lower MTU or MSS inside the tunnel (the measurement mtu finds the "
+    "largest size), or leave the condition out"
+)
 MOST_DESCRIBED = 3
 """Paths whose ends are described in a trial's evidence."""
 
@@ -239,11 +243,15 @@ class Attempt:
         return nullcontext(NONE) if self._measurement.accounts else session.account()
 
     def _attribute(self, finding: TrialFinding, session: Session) -> None:
-        """A proof that failed because something had died, or was stopped, is a failure of that."""
+        """A proof that failed because something had died, or was stopped, is a failure of that. So
+        is traffic that did not come through a link that drops it: the measuring found that."""
+        first = finding.evidence.first_failure
         cause = cause_of_trouble(self._vpn, session.lab, session.probes)
         if cause is None:
+            if isinstance(first, Crossing) and (first.of_the_vpn or session.lab.obstacles()):
+                remedy = first.remedy if first.of_the_vpn else _FIT
+                finding.fails(VpnError(self._vpn.id, first.failure, remedy))
             return
-        first = finding.evidence.first_failure
         noticed = "" if isinstance(first, ProcessFailure) else f"; noticed as: {finding.reason}"
         finding.fails(cause.because(f"{cause.why}{noticed}"))
 

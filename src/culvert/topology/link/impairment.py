@@ -87,6 +87,17 @@ class OneWay:
             return None
         return self.rate_bps if self.rate_bps is not None else link_rate_bps
 
+    @property
+    def filters(self) -> str:
+        """The packets that it drops always and silently, in words; empty if none."""
+        size = self.drop_size_and_above
+        words = (
+            "" if size is None else f"packets of {size} bytes and more (drop_size_and_above)",
+            "UDP packets (drop_udp)" if self.drop_udp else "",
+            "fragments (drop_fragments)" if self.drop_fragments else "",
+        )
+        return ", ".join(filter(None, words))
+
     def conditions(self, link_rate_bps: int | None) -> dict[str, Any]:
         """The request for ``culvert-wire``, on a link of this rate.
 

@@ -20,7 +20,7 @@ RENEGOTIATION_S = 5
 PSK = "psk"
 RENEG = "reneg"
 _TCP = "tcp"
-_DPD = "dpd"
+DPD = "dpd"
 _DCO = "dco-"
 _GROUPS: Mapping[str, str] = {"x25519": "X25519", "x25519mlkem768": "X25519MLKEM768"}
 """OpenSSL's names of groups, by option."""
@@ -62,7 +62,7 @@ class Transport(StrEnum):
 OPTIONS: Mapping[str, str] = {
     _TCP: "carry the tunnel over TCP instead of UDP",
     PSK: "a static key instead of certificates (CBC variants, and none)",
-    _DPD: f"dead peer detection: keepalive {PING_S} {PING_RESTART_S}",
+    DPD: f"dead peer detection: keepalive {PING_S} {PING_RESTART_S}",
     RENEG: f"new keys every {RENEGOTIATION_S} s",
     **{
         option: f"the TLS group {group} alone, by an OpenVPN whose library has post-quantum groups"
@@ -154,7 +154,7 @@ class Choice:
     @property
     def keepalive(self) -> bool:
         """Whether it sends pings, and restarts if none arrive."""
-        return _DPD in self.options
+        return DPD in self.options
 
     @property
     def renegotiates(self) -> bool:

@@ -25,7 +25,7 @@ from culvert.vpns.authoring import (
 from culvert.vpns.openvpn import files, seats
 from culvert.vpns.openvpn import packet as wire
 from culvert.vpns.openvpn import program as openvpn_program
-from culvert.vpns.openvpn.choice import OPTIONS, PORT, RENEG, VARIANTS, Choice
+from culvert.vpns.openvpn.choice import DPD, OPTIONS, PORT, RENEG, VARIANTS, Choice
 from culvert.vpns.openvpn.config import DEVICE, KILL_SWITCH
 from culvert.vpns.openvpn.seats import Seat
 from culvert.vpns.openvpn.underlay import OnUnderlay
@@ -39,6 +39,7 @@ class OpenVpn(OnUnderlay):
     name = "openvpn"
     summary = "OpenVPN 2, in user space or with its data channel in the kernel"
     variants, options = VARIANTS, OPTIONS
+    recovering = frozenset({DPD})
     role, ipv6_inside = "openvpn", True
     routes_behind = forwards = True
     capabilities = frozenset({Capability.NET_ADMIN})

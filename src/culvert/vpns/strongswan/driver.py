@@ -50,6 +50,7 @@ class StrongSwan(TunnelVpn):
     summary = "IPsec by strongSwan, in user space; +kernel: by the kernel's ESP"
     variants = known.VARIANTS
     options = known.OPTIONS
+    recovering = frozenset({known.DPD, known.MOBIKE})
     listed_with = (known.KERNEL,)
     kill_switch = (
         "Culvert's, a rule of nftables: charon's policies end with charon, so what is neither "

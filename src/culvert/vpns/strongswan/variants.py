@@ -16,8 +16,8 @@ from culvert.vpns.strongswan.config import IKE_PROPOSAL, Upkeep
 
 KERNEL = "kernel"
 _CERT = "cert"
-_DPD = "dpd"
-_MOBIKE = "mobike"
+DPD = "dpd"
+MOBIKE = "mobike"
 _ROUTE = "route"
 _TRANSPORT = "transport"
 _ENCAP = "encap"
@@ -34,8 +34,8 @@ OPTIONS: Mapping[str, str] = {
     _ROUTE: "an xfrm interface and a route instead of policies that select packets (+kernel)",
     _TRANSPORT: "transport mode instead of tunnel mode (+kernel)",
     _ENCAP: "ESP in UDP, even without a NAT (+kernel; always in user space)",
-    _DPD: f"dead peer detection, after {config.DPD_S} s of silence",
-    _MOBIKE: "MOBIKE: the initiator's address may change",
+    DPD: f"dead peer detection, after {config.DPD_S} s of silence",
+    MOBIKE: "MOBIKE: the initiator's address may change",
     "x25519": "a newer strongSwan than the distribution's, to compare with +mlkem768",
     "mlkem768": "ML-KEM-768 in addition to X25519 (RFC 9370), by that newer strongSwan",
     kill_switch.OPTION: kill_switch.HELP,
@@ -78,7 +78,7 @@ class Choice:
             route=_ROUTE in options,
             in_udp=_ENCAP in options or KERNEL not in options,
         )
-        upkeep = Upkeep(dead_peer_detection=_DPD in options, mobike=_MOBIKE in options)
+        upkeep = Upkeep(dead_peer_detection=DPD in options, mobike=MOBIKE in options)
         return cls(variant, options, carriage, upkeep)
 
     @property

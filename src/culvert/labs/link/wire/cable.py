@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -66,6 +67,21 @@ class Wire:
 
     def statistics(self) -> Statistics:
         return Statistics.of(self.ask("statistics", event="statistics"))
+
+    def obstacles(self) -> list[str]:
+        """What its filters have dropped and told nobody, in words. Raises LabError."""
+        there, back = self._spec.impairment.a_to_b.filters, self._spec.impairment.b_to_a.filters
+        if not there and not back:
+            return []
+        counts = self.statistics()
+        dropped: Counter[str] = Counter()
+        dropped[there] += counts.a_to_b.filtered_packets
+        dropped[back] += counts.b_to_a.filtered_packets
+        return [
+            f"the link drops {filters} and notifies nobody: {packets} vanished"
+            for filters, packets in dropped.items()
+            if packets
+        ]
 
     @property
     def ends(self) -> tuple[veth.CableEnd, veth.CableEnd]:
