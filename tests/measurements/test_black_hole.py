@@ -60,7 +60,7 @@ def test_tcp_in_a_black_hole_fails_and_names_the_size() -> None:
     ],
 )
 def test_the_remedy_has_the_vpns_own_options(word: str, options: str) -> None:
-    check = _came_back(vpn(word), ReconnectParameters(), None)
+    check = _came_back(vpn(word), ReconnectParameters.model_validate({}), None)
     assert not check.passed
     assert options in check.remedy
 
