@@ -46,7 +46,7 @@ def test_tcp_in_a_black_hole_fails_and_names_the_size() -> None:
     assert finding.status is Status.FAILED
     assert "drops packets of 1453 bytes and more" in finding.reason
     assert "the slowest connection carried 0 bytes" in finding.reason
-    assert "make its packets fit" in finding.remedy
+    assert "let its packets pass: a lower MTU" in finding.remedy
 
 
 @pytest.mark.parametrize(

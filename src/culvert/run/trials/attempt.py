@@ -42,9 +42,9 @@ from culvert.trial.surroundings import add_surroundings
 from culvert.vpns.base import Vpn
 from culvert.vpns.lifecycle import bring_up, serve_all
 
-_FIT = (
-    "make its packets fit: a lower MTU or MSS inside the tunnel (the measurement mtu finds the "
-    "largest size), or leave the condition out"
+_REMEDY = (
+    "let its packets pass: a lower MTU or MSS inside the tunnel (the measurement mtu finds the "
+    "largest size), another transport; or leave the condition out"
 )
 MOST_DESCRIBED = 3
 """Paths whose ends are described in a trial's evidence."""
@@ -249,7 +249,7 @@ class Attempt:
         cause = cause_of_trouble(self._vpn, session.lab, session.probes)
         if cause is None:
             if isinstance(first, Crossing) and (first.of_the_vpn or session.lab.obstacles()):
-                remedy = first.remedy if first.of_the_vpn else _FIT
+                remedy = first.remedy if first.of_the_vpn else _REMEDY
                 finding.fails(VpnError(self._vpn.id, first.failure, remedy))
             return
         noticed = "" if isinstance(first, ProcessFailure) else f"; noticed as: {finding.reason}"
