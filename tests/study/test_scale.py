@@ -115,7 +115,12 @@ def test_a_run_remembers_its_scale() -> None:
         ("[scale.q.udp]\npackt = 5\n", "scale.q.udp.packt", 'no parameter "packt"', "packet_size"),
         ("[scale.q]\nblocks = 0\n", "line 24, scale.q.blocks", "at least 1", ""),
         ('[scale.q]\nlink = { rate = "0bit/s" }\n', "scale.q.link.rate", "more than 0", ""),
-        ("[scale.q]\nlink = { mtu = 1400 }\n", "scale.q.link.mtu", "not a key", "into [[condition]]"),
+        (
+            "[scale.q]\nlink = { mtu = 1400 }\n",
+            "scale.q.link.mtu",
+            "not a key",
+            "into [[condition]]",
+        ),
         ('[[scale]]\nname = "q"\n', "scale", "must be a table", ""),
         ('[scale."a b"]\nblocks = 1\n', "scale", "not a name", ""),
     ],

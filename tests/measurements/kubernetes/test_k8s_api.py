@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+from pydantic import ValidationError
+
 from culvert.analysis.declared import headline_columns
 from culvert.measurements.kubernetes.answers import Request
-from culvert.measurements.kubernetes.k8s_api import ApiInstrument, series_of, url
+from culvert.measurements.kubernetes.k8s_api import (
+    ApiInstrument,
+    K8sApiParameters,
+    hey_arguments,
+    series_of,
+    url,
+)
 
 REQUESTS = [
     Request(0, 2_000_000, 200, 1_000_000),
@@ -24,6 +33,25 @@ def test_a_request_without_an_answer_is_kept_with_its_schedule() -> None:
 def test_hey_has_no_schedule_to_be_late_for() -> None:
     names = [one.name for one in series_of(REQUESTS, ApiInstrument.HEY)]
     assert names == ["response_ms", "response_status"]
+
+
+def test_workers_of_hey_share_the_rate_as_in_the_papers_script() -> None:
+    given = {"requests": 5000, "rate": "1000/s", "instrument": "hey", "workers": 100}
+    words = hey_arguments(K8sApiParameters.model_validate(given))
+    assert words[:6] == ["-n", "5000", "-c", "100", "-q", "10"]
+    assert hey_arguments(K8sApiParameters.model_validate({}))[2:6] == ["-c", "1", "-q", "10"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"workers": 2}, "the probe has no workers"),
+        ({"workers": 3, "instrument": "hey"}, "cannot be shared by 3 workers"),
+    ],
+)
+def test_what_workers_cannot_be(given: dict[str, object], words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
+        K8sApiParameters.model_validate(given)
 
 
 def test_without_a_request_there_is_no_value() -> None:

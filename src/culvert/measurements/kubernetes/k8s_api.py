@@ -1,8 +1,9 @@
 """``k8s_api``: response times of the Kubernetes API, from a pod, at a fixed rate.
 
-kjorveziroski2024 made 5,000 requests at 10 a second with hey, one after the other: a slow answer
-then delays the next request, which is not counted (coordinated omission). The probe sends each
-request when it is due, whatever became of those before, and counts from then.
+kjorveziroski2024 made 5,000 requests with 100 workers of hey, each of which sends one when the last
+is answered: a slow answer then delays the next request, which is not counted (coordinated
+omission). The probe sends each request when it is due, whatever became of those before, and counts
+from then.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from culvert.errors import NotPossible
 from culvert.labs.kubernetes.pods.manifests import AUTHORITY
@@ -28,6 +29,7 @@ from culvert.proof.known import KnownPath
 from culvert.proof.limits import GENERATOR
 from culvert.proof.truth import Truth, exactly
 from culvert.results import Metric, Series, measured
+from culvert.study.table import problem
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -59,6 +61,17 @@ class K8sApiParameters(BaseParameters):
     """Longest time to wait for an answer."""
     instrument: ApiInstrument = ApiInstrument.PROBE
     """The program that makes the requests."""
+    workers: Annotated[int, Field(ge=1, le=1000)] = 1
+    """Workers of hey, which share the rate; the probe has none."""
+
+    @model_validator(mode="after")
+    def _share(self) -> K8sApiParameters:
+        if self.workers > 1 and self.instrument is ApiInstrument.PROBE:
+            raise problem("the probe has no workers", 'write instrument = "hey"', ["workers"])
+        if self.requests % self.workers:
+            why = f"{self.requests} requests cannot be shared by {self.workers} workers"
+            raise problem(why, "write a multiple of the workers", ["requests"])
+        return self
 
     @property
     def lasting_s(self) -> float:
@@ -170,20 +183,25 @@ def _by_probe(
 
 
 def _by_hey(session: Session, parameters: K8sApiParameters, host: str, port: int) -> list[Request]:
-    """With one worker, as its rate is per worker; it does not check the certificate."""
+    """It does not check the certificate."""
     hey = session.source.require("hey", 'use an image that has it, or instrument = "probe"')
-    words = [
-        *(hey, "-n", str(parameters.requests), "-c", "1", "-q", f"{parameters.rate_per_s:g}"),
-        *("-t", str(max(round(parameters.timeout_s), 1)), "-o", "csv"),
-        *("-T", "application/json", "-A", "application/json"),
-        url(host, port, parameters.path),
-    ]
+    words = [hey, *hey_arguments(parameters), url(host, port, parameters.path)]
     timeout_s = parameters.lasting_s * 2 + parameters.timeout_s + SLACK_S
     done = session.source.run(words, timeout_s=timeout_s, check=False)
     if done.returncode != 0:
         printed = (done.stderr or done.stdout).strip()[-200:]
         raise InstrumentError("hey", printed or "it failed", f"try in the pod: {shlex.join(words)}")
     return answers.of_hey(done.stdout)
+
+
+def hey_arguments(parameters: K8sApiParameters) -> list[str]:
+    """All but the address; hey's rate is that of each worker."""
+    each_per_s = parameters.rate_per_s / parameters.workers
+    return [
+        *("-n", str(parameters.requests), "-c", str(parameters.workers), "-q", f"{each_per_s:g}"),
+        *("-t", str(max(round(parameters.timeout_s), 1)), "-o", "csv"),
+        *("-T", "application/json", "-A", "application/json"),
+    ]
 
 
 def url(host: str, port: int, path: str) -> str:
