@@ -91,7 +91,7 @@ def test_headers_between_small_packets_are_no_structure(tunnel: Vpn) -> None:
     randomness = {"bytes": 100_000, "bits_per_byte": 7.7}
     assert failures(tunnel, randomness=randomness) == []
     strict = judge_capture(tunnel, captured(randomness=randomness), "x", entropy_bits=ENTROPY_BITS)
-    assert [check.passed for check in strict] == [True, True, True, False, True]
+    assert [check.passed for check in strict] == [True, True, True, False, True, True]
 
 
 def test_too_few_bytes_say_nothing_about_randomness(tunnel: Vpn) -> None:
@@ -140,7 +140,7 @@ def test_a_packet_with_structure_fails(wireguard: Vpn, tunnel: Vpn) -> None:
     for vpn in (wireguard, tunnel):
         assert failures(vpn, structured=doubtful(1)) == ["each packet looks encrypted (canary)"]
     silence = judge_silence(tunnel, captured(structured=doubtful(1)), "canary")
-    assert [check.passed for check in silence] == [True, True, False]
+    assert [check.passed for check in silence] == [True, True, False, True]
 
 
 def test_readable_messages_of_a_handshake_are_few_beside_a_load(wireguard: Vpn) -> None:
@@ -155,6 +155,8 @@ def test_readable_messages_of_a_handshake_are_few_beside_a_load(wireguard: Vpn) 
     assert passed(46, most=None), "where the tunnel connects often"
     assert passed(9, searched=1000)
     assert not passed(10, searched=1000), "a tenth was captured"
+    ten_seconds = captured(readable=doubtful(85), seconds=10.0)
+    assert all(each.passed for each in judge_capture(wireguard, ten_seconds, "x", readable=40))
 
 
 def test_packets_corrupted_as_requested_are_no_strangers(wireguard: Vpn) -> None:
@@ -180,3 +182,50 @@ def test_a_handshake_may_have_clear_text_where_no_messages_are_declared(wireguar
     assert failures(undeclared, structured=doubtful(9, b"\x04\0\0\0 in clear text")) == name
     assert failures(undeclared, structured=doubtful(9, initiation, kept=8)) == name
     assert failures(wireguard, structured=doubtful(9, initiation)) == name
+
+
+def common(**changes: object) -> dict[str, object]:
+    return {"packets": 100, "columns": 1400, **changes}
+
+
+def test_packets_that_share_bytes_fail(wireguard: Vpn) -> None:
+    name = "packets have nothing in common (canary)"
+    data = b"\4\0\0\0 of a session"
+    shared = common(sharing=doubtful(1, data))
+    assert failures(wireguard, in_common=common()) == []
+    assert failures(wireguard, in_common=shared) == [name]
+    judged = judge_capture(wireguard, captured(in_common=shared), "canary")
+    (check,) = (each for each in judged if each.name == name)
+    assert check.detail.startswith("1 of 100 packets of the tunnel's flow (such as one of 1028")
+    assert failures(wireguard, in_common=common(structured=[7, 8])) == [name]
+
+
+def test_packets_repeated_as_requested_may_share_bytes(wireguard: Vpn) -> None:
+    def passed(count: int) -> bool:
+        seen = captured(in_common=common(sharing=doubtful(count, b"\4\0\0\0")))
+        return all(each.passed for each in judge_capture(wireguard, seen, "x", duplication=0.1))
+
+    assert passed(23)
+    assert not passed(24)
+
+
+def test_a_handshake_may_repeat_its_messages_and_counts_as_one(wireguard: Vpn) -> None:
+    def failed(count: int) -> list[str]:
+        shared = common(sharing=doubtful(count, b"\1\0\0\0 again"))
+        seen = captured(in_common=shared)
+        judged = judge_capture(wireguard, seen, "x", readable=40)
+        return [each.name for each in judged if not each.passed]
+
+    assert failed(45) == []
+    assert failed(46) == ["few packets of a handshake (x)"]
+
+
+def test_an_inner_header_in_clear_text_fails(tunnel: Vpn) -> None:
+    found = {"packets": 3, "example": "udp 5>6"}
+    assert failures(tunnel, inner_ends=found) == ["no clear text on the underlay (canary)"]
+    (check, *_) = (
+        each
+        for each in judge_capture(tunnel, captured(inner_ends=found), "canary")
+        if not each.passed
+    )
+    assert check.detail == "an inner header was readable in 3 packets, such as udp 5>6"

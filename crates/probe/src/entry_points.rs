@@ -3,7 +3,7 @@
 use crate::agent::request::parse;
 use crate::packet::header::{Header, PayloadCheck};
 use crate::packet::icmp::reply_payload;
-use crate::packet::message::{Message, verdict};
+use crate::packet::message::{Message, judge};
 use crate::packet::pcapng::Reader;
 use crate::packet::seen::{Sight, see};
 use crate::protocol::requests::numbered;
@@ -55,8 +55,8 @@ pub fn captured(bytes: &[u8]) {
                 noise: Some((16, 16)),
                 ..Message::default()
             };
-            verdict(&[], &seen, false);
-            verdict(&[message], &seen, wire_length > packet.len());
+            let _ = judge(&[], &seen, false);
+            let _ = judge(&[message], &seen, wire_length > packet.len());
         }
     }
 }

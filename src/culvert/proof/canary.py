@@ -62,7 +62,13 @@ def send_canary(session: Session[Any]) -> list[Check]:
     )
     checks: list[Check] = [crossed]
     for where, each in captured.items():
-        checks += judge_capture(session.vpn, each, where, entropy_bits=ENTROPY_BITS)
+        checks += judge_capture(
+            session.vpn,
+            each,
+            where,
+            entropy_bits=ENTROPY_BITS,
+            duplication=session.link.impairment.duplicates,
+        )
     via = session.route.via if session.route is not None else None
     for name, each in at_relays.items():
         checks.append(no_clear_text(each, f"at {name}"))

@@ -20,7 +20,11 @@ _SHOWN_BYTES = 16
 HANDSHAKE_PACKETS = 40
 """A loaded tunnel may send so many readable packets: one with certificates takes about twenty, also
 to renew its keys."""
+READABLE_PPS = 4
+"""And so many a second: a renewal of keys every five seconds, as OpenVPN's +reneg has."""
 _BY_CHANCE = 5
+_RUN = 12
+"""Bytes in a row that two packets of ciphertext never share: those of the probe's table.rs."""
 _UNENCRYPTED = "the tunnel does not encrypt, or traffic bypasses it"
 _CALMER = "repeat it while fewer other programs need the processors"
 ENTROPY_SAMPLE_BYTES = 20_000
@@ -34,11 +38,13 @@ def judge_capture(
     *,
     entropy_bits: float = MIXED_ENTROPY_BITS,
     corruption: float = 0.0,
+    duplication: float = 0.0,
     readable: int | None = None,
 ) -> list[Check]:
     """Checks of one capture. ``where`` names the place and phase, ``corruption`` is the requested
-    share of packets in which the link flips a bit. ``readable`` packets at most may have clear text
-    in messages that may have some, such as a handshake's; None: any number.
+    share of packets in which the link flips a bit, ``duplication`` of those that it repeats.
+    ``readable`` packets at most may be messages with clear text, such as a handshake's; None: any
+    number.
 
     For the baseline the canary must be *seen*, which shows that the capture works. A variant that
     protects integrity only may have clear text in its own packets.
@@ -53,11 +59,14 @@ def judge_capture(
         _nothing_beside(captured, where, corruption),
         *_looks_random(captured, where, entropy_bits),
         *_one_by_one(vpn, captured, where, corruption),
-        *([] if readable is None else [_few_readable(captured, where, readable, corruption)]),
+        _nothing_in_common(vpn, captured, where, corruption + duplication),
+        *([] if readable is None else [_few_readable(vpn, captured, where, readable, corruption)]),
     ]
 
 
-def judge_silence(vpn: Vpn, captured: Captured, where: str) -> list[Check]:
+def judge_silence(
+    vpn: Vpn, captured: Captured, where: str, *, duplication: float = 0.0
+) -> list[Check]:
     """The checks of a capture of a tunnel that may send nothing."""
     if vpn.outer_flow is None:
         return []
@@ -65,6 +74,7 @@ def judge_silence(vpn: Vpn, captured: Captured, where: str) -> list[Check]:
         no_clear_text(captured, where),
         _nothing_beside(captured, where, 0.0),
         *_one_by_one(vpn, captured, where, 0.0),
+        _nothing_in_common(vpn, captured, where, duplication),
     ]
 
 
@@ -125,17 +135,29 @@ def _tunnel_seen(captured: Captured, where: str) -> Check:
 
 
 def no_clear_text(captured: Captured, where: str) -> Check:
-    """Whether the canary is readable in none of the packets, and all of them were searched."""
+    """Whether the canary is readable in none of the packets, nor an inner header, and all of them
+    were searched."""
     hits, missed = captured.canary_hits, captured.kernel_drops
-    found = f"the canary was readable in {hits} packets"
-    if captured.canary_example:
-        found += f", such as {captured.canary_example}"
+    headers = captured.inner_ends
+    found = []
+    for what, count, example in (
+        ("the canary", hits, captured.canary_example),
+        ("an inner header", headers.packets, headers.example),
+    ):
+        if count:
+            such = f", such as {example}" if example else ""
+            found.append(f"{what} was readable in {count} packets{such}")
     return Check(
         f"no clear text on the underlay ({where})",
-        not hits and not missed,
-        found if hits else f"the canary was in 0 of {_searched(captured)}",
-        _UNENCRYPTED if hits else _CALMER,
-        {SEARCHED: captured.searched_packets, "canary_hits": hits, "missed": missed},
+        not found and not missed,
+        "; ".join(found) or f"the canary was in 0 of {_searched(captured)}",
+        _UNENCRYPTED if found else _CALMER,
+        {
+            SEARCHED: captured.searched_packets,
+            "canary_hits": hits,
+            "inner_headers": headers.packets,
+            "missed": missed,
+        },
     )
 
 
@@ -202,19 +224,9 @@ def _one_by_one(vpn: Vpn, captured: Captured, where: str, corruption: float) -> 
     Noise is taken for structure in one packet of 10^12. Without declared messages a handshake may
     have clear text anywhere.
     """
-    flow = vpn.outer_flow
-    declared = flow is not None and flow.declares_messages
     excused = _corrupted(captured.packets, corruption)
     strangers, structured = captured.strangers, captured.structured
-    handshakes = [
-        each
-        for each in structured.recorded
-        if not declared and vpn.is_handshake(outer_packet(each))
-    ]
-    unencrypted = Doubtful(
-        packets=structured.packets - len(handshakes),
-        recorded=[each for each in structured.recorded if each not in handshakes],
-    )
+    unencrypted = structured if _declares(vpn) else _without_handshakes(vpn, structured)
     remedy = "find the sender: it sends to the tunnel's own port, beside the tunnel or as a part"
     checks = [
         Check(
@@ -225,12 +237,12 @@ def _one_by_one(vpn: Vpn, captured: Captured, where: str, corruption: float) -> 
             remedy,
             {
                 "structured": unencrypted.packets,
-                "of_the_handshake": len(handshakes),
+                "of_the_handshake": structured.packets - unencrypted.packets,
                 "share_of_one_in": found_share(captured.matching.total()),
             },
         )
     ]
-    if declared:
+    if _declares(vpn):
         checks.append(
             Check(
                 f"each packet is a message of the VPN ({where})",
@@ -243,16 +255,62 @@ def _one_by_one(vpn: Vpn, captured: Captured, where: str, corruption: float) -> 
     return checks
 
 
-def _few_readable(captured: Captured, where: str, of_all: int, corruption: float) -> Check:
-    """Of a sample as large a share, and a few more, since it is random."""
+def _declares(vpn: Vpn) -> bool:
+    flow = vpn.outer_flow
+    return flow is not None and flow.declares_messages
+
+
+def _without_handshakes(vpn: Vpn, doubtful: Doubtful) -> Doubtful:
+    """The packets without those of a handshake, as the driver says."""
+    left = [each for each in doubtful.recorded if not vpn.is_handshake(outer_packet(each))]
+    excluded = len(doubtful.recorded) - len(left)
+    return Doubtful(packets=doubtful.packets - excluded, recorded=left)
+
+
+def _nothing_in_common(vpn: Vpn, captured: Captured, where: str, repeated: float) -> Check:
+    """``repeated`` is the requested share of packets that the link repeats or corrupts. A handshake
+    may repeat its messages."""
+    common = captured.in_common
+    sharing = _without_handshakes(vpn, common.sharing)
+    excused = _corrupted(common.packets, repeated)
+    shared = (
+        f"{_how_many(sharing, captured, common.packets)} have {_RUN} bytes in a row of an earlier "
+        f"one; {len(common.structured)} of {common.columns} columns of bytes have structure"
+    )
+    if common.structured:
+        shared += f", such as that of byte {common.structured[0]} behind the header"
+    return Check(
+        f"packets have nothing in common ({where})",
+        sharing.packets <= excused and not common.structured,
+        shared,
+        "the VPN repeats a key stream, or leaves a part of each packet in clear text",
+        {
+            "compared": common.packets,
+            "sharing": sharing.packets,
+            "columns": common.columns,
+            "structured_columns": len(common.structured),
+        },
+    )
+
+
+def _few_readable(
+    vpn: Vpn, captured: Captured, where: str, of_all: int, corruption: float
+) -> Check:
+    """Of a sample as large a share, and a few more, since it is random. What was left out of other
+    checks because the driver says that it is a handshake's counts too."""
     readable = captured.readable
+    left_out = (captured.in_common.sharing, *([] if _declares(vpn) else [captured.structured]))
+    for each in left_out:
+        handshakes = each.packets - _without_handshakes(vpn, each).packets
+        readable = Doubtful(packets=readable.packets + handshakes, recorded=readable.recorded)
     share = min(1.0, captured.packets / max(captured.searched_packets, 1))
-    most = of_all * share + _BY_CHANCE + _corrupted(captured.packets, corruption)
+    all_of_them = of_all + READABLE_PPS * captured.seconds
+    most = all_of_them * share + _BY_CHANCE + _corrupted(captured.packets, corruption)
     return Check(
         f"few packets of a handshake ({where})",
         readable.packets <= most,
-        f"{_how_many(readable, captured)} are readable messages, such as those of a handshake; "
-        f"expected: at most {most:.0f}",
+        f"{_how_many(readable, captured)} are messages that may be readable, such as those of a "
+        f"handshake; expected: at most {most:.0f}",
         "find the sender: it sends clear text behind a handshake's header, or the tunnel connects "
         "again and again; see its log",
         {"readable": readable.packets, "most": most},
@@ -266,8 +324,9 @@ def _of_a_sample(captured: Captured) -> str:
     return f"; this sample finds a share of one packet in {one_in:,} with 95 %" if one_in else ""
 
 
-def _how_many(doubtful: Doubtful, captured: Captured) -> str:
-    count = f"{doubtful.packets} of {captured.matching.total()} packets of the tunnel's flow"
+def _how_many(doubtful: Doubtful, captured: Captured, of: int | None = None) -> str:
+    total = captured.matching.total() if of is None else of
+    count = f"{doubtful.packets} of {total} packets of the tunnel's flow"
     if not doubtful.recorded:
         return count
     one = doubtful.recorded[0]

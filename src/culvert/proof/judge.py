@@ -58,7 +58,12 @@ def _of_captures(session: Session, watched: Watched, readable: int | None) -> li
         captured = watched.nodes[end.name].captured
         if end is session.target or captured.packets:
             checks += judge_capture(
-                vpn, captured, f"towards {end.name}", corruption=way.corrupt, readable=readable
+                vpn,
+                captured,
+                f"towards {end.name}",
+                corruption=way.corrupt,
+                duplication=way.duplicate,
+                readable=readable,
             )
     return checks
 
@@ -119,7 +124,7 @@ def _of_direction(
         ethernet_mtu=link.mtu,
         # The wire counts each packet of a super-packet.
         super_packets=link.offloads and handed is None,
-        duplication=max(link.impairment.a_to_b.duplicate, link.impairment.b_to_a.duplicate),
+        duplication=link.impairment.duplicates,
         to_control=to_control(session, watched),
         own_bytes=vpn.acknowledgement_bytes * answered.packets
         + vpn.connection_bytes * flows[0].connections,

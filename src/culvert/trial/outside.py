@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -175,14 +175,20 @@ class Outside:
         probes: Mapping[str, Probe],
         canary: bytes,
         scope: Mapping[str, Any] | None = None,
+        *,
+        inner_ends: Callable[[], Sequence[str]] = tuple,
+        joined: bool = False,
     ) -> None:
-        """``scope`` are the packets of the lab, where the links carry others as well."""
+        """``scope`` are the packets of the lab, where the links carry others as well;
+        ``inner_ends`` returns the addresses inside, of which no packet has two; ``joined``: an
+        offload may join packets."""
         self._lab = lab
         self._flow = flow
         self._probes = probes
         self._canary = canary
         self._names: Iterator[int] = count()
         self._scope = {} if scope is None else {"scope": scope}
+        self._inner_ends, self._joined = inner_ends, joined
 
     def witness(self, name: str) -> Witness | None:
         """The witness of the link at that node; None if the link is no wire."""
@@ -210,6 +216,7 @@ class Outside:
             marks=SHARED_BITS if self._canary else None,
             flow=None if self._flow is None else tuple(self._flow.protocols()),
         )
+        request = {**self._request(), **_NOT_INWARD, **kept}
         return _ByWire(
             witness,
             recording,
@@ -219,7 +226,7 @@ class Outside:
                 READ_DEADLINE_S,
                 device=self._node(name).underlay.device,
                 file=str(file),
-                **{**self._request(), **_NOT_INWARD, **kept},
+                **request,
             ),
         )
 
@@ -286,7 +293,10 @@ class Outside:
         return name, "in"
 
     def _request(self) -> dict[str, object]:
-        return capture_parameters(self._flow, self._canary)
+        request = capture_parameters(self._flow, self._canary)
+        if self._flow is not None:
+            request |= {"inner_ends": list(self._inner_ends()), "joined": self._joined}
+        return request
 
     def _node(self, name: str) -> Node:
         node: Node = self._lab.nodes[name]

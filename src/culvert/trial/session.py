@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -129,7 +129,7 @@ class Session(Generic[AnyNode]):
     @cached_property
     def outside(self) -> Outside:
         """The captures of the link."""
-        return Outside(self.lab, self.vpn.outer_flow, self.ends, self.canary, self._scope)
+        return self._outside(self.vpn.outer_flow, self.ends)
 
     @cached_property
     def _scope(self) -> Mapping[str, Any] | None:
@@ -166,7 +166,23 @@ class Session(Generic[AnyNode]):
         return outside.begin_on_all(name, sample_one_in=sample_one_in, marked_run=marked_run)
 
     def _beside(self, flow: OuterFlow | None) -> Outside:
-        return Outside(self.lab, flow, self.others, self.canary, self._scope)
+        return self._outside(flow, self.others)
+
+    def _outside(self, flow: OuterFlow | None, probes: Mapping[str, Probe]) -> Outside:
+        return Outside(
+            self.lab,
+            flow,
+            probes,
+            self.canary,
+            self._scope,
+            inner_ends=self._inner_ends,
+            joined=self.link.offloads,
+        )
+
+    def _inner_ends(self) -> Sequence[str]:
+        """Those that are there: before a member joins, its address may be unknown."""
+        ends = (self.source, self.target)
+        return [self.inner(end) for end in ends if end.link(self.vpn.interface(end)) is not None]
 
     def watch(
         self, *, sample_one_in: int, marked_run: int = LONG_RUN

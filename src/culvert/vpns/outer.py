@@ -16,7 +16,8 @@ class OuterMessage:
 
     ``begins`` are its first bytes, ``fixed`` bits of others: offset, mask, value. Its length is
     ``least``, or any number of ``step`` bytes more, up to ``most``. From ``noise_from`` on, but for
-    the last ``noise_behind`` bytes, it is ciphertext; None: it may be clear text.
+    the last ``noise_behind`` bytes, it is ciphertext, at least 8 bytes; 48 at most are none. None:
+    it may be clear text, and a tunnel that is up sends few such.
     """
 
     begins: bytes = b""

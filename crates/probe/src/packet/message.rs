@@ -7,8 +7,15 @@ use serde::Deserialize;
 const TCP: u8 = 6;
 /// Without declared messages: bytes behind the IP header that may be headers.
 const HEADERS: usize = 64;
+/// The most bytes of a message that are neither fixed nor ciphertext, in front and behind together: as
+/// many as a fragment of IKE on the port of ESP has. In more a driver could declare inner headers.
+const MOST_HEADER: usize = 48;
+/// The least of ciphertext: a short authentication tag.
+const LEAST_CIPHERTEXT: usize = 8;
+/// What may be clear text counts from this length on: keepalives are shorter.
+const LEAST_READABLE: usize = 16;
 /// Of a super-packet the first message's bytes are judged; further messages have headers too.
-const OF_A_SUPER_PACKET: usize = 64;
+pub const OF_A_SUPER_PACKET: usize = 64;
 
 /// A kind of message, by the payload behind the UDP header; for other protocols behind that of IP.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -34,44 +41,80 @@ pub enum Verdict {
     Stranger,
     /// Its ciphertext is none.
     Structured,
-    /// A message that may be clear text, such as a handshake's, and has some.
+    /// A message that may be clear text, such as a handshake's.
     Readable,
+}
+
+/// What one packet is, and its ciphertext, to be compared with that of others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Judged<'a> {
+    pub verdict: Verdict,
+    /// The number of the message; none: the bytes have no known place in one.
+    pub message: Option<usize>,
+    /// Empty where the message may be clear text.
+    pub ciphertext: &'a [u8],
 }
 
 /// Of the payload of a packet that may be a super-packet. A TCP segment may begin anywhere in a
 /// message: it is not judged.
-pub fn verdict(messages: &[Message], seen: &Seen<'_>, super_packet: bool) -> Verdict {
+pub fn judge<'a>(messages: &[Message], seen: &Seen<'a>, super_packet: bool) -> Judged<'a> {
+    let verdict = |verdict| Judged {
+        verdict,
+        message: None,
+        ciphertext: &[],
+    };
     if seen.protocol == TCP {
-        return Verdict::Fits;
+        return verdict(Verdict::Fits);
     }
     if seen.later_fragment || messages.is_empty() {
         let from = if seen.later_fragment { 0 } else { HEADERS };
-        return of_noise(seen.behind_ip.get(from..).unwrap_or_default(), super_packet);
+        let bytes = first(seen.behind_ip.get(from..).unwrap_or_default(), super_packet);
+        return Judged {
+            ciphertext: bytes,
+            ..verdict(of_noise(bytes))
+        };
     }
-    let mut found = Verdict::Stranger;
-    for message in messages.iter().filter(|each| each.fits(seen, super_packet)) {
-        let (from, behind) = message.noise.unwrap_or_default();
+    let mut found = verdict(Verdict::Stranger);
+    let fitting = messages.iter().enumerate();
+    for (number, message) in fitting.filter(|(_, each)| each.fits(seen, super_packet)) {
+        let Some((from, behind)) = message.noise else {
+            let short = seen.payload_length < LEAST_READABLE;
+            found = verdict(if short {
+                Verdict::Fits
+            } else {
+                Verdict::Readable
+            });
+            break;
+        };
         let end = seen.payload_length.saturating_sub(behind);
         let end = end.min(seen.payload.len());
-        let bytes = seen.payload.get(from..end).unwrap_or_default();
-        found = match (of_noise(bytes, super_packet), message.noise) {
-            (Verdict::Structured, None) => Verdict::Readable,
-            (verdict, _) => verdict,
+        let bytes = first(
+            seen.payload.get(from..end).unwrap_or_default(),
+            super_packet,
+        );
+        found = Judged {
+            verdict: of_noise(bytes),
+            message: Some(number),
+            ciphertext: bytes,
         };
-        if matches!(found, Verdict::Fits | Verdict::Readable) {
+        if found.verdict != Verdict::Structured {
             break;
         }
     }
     found
 }
 
-fn of_noise(bytes: &[u8], super_packet: bool) -> Verdict {
+fn first(bytes: &[u8], super_packet: bool) -> &[u8] {
     let most = if super_packet {
         OF_A_SUPER_PACKET
     } else {
         usize::MAX
     };
-    if has_structure(&bytes[..bytes.len().min(most)]) {
+    &bytes[..bytes.len().min(most)]
+}
+
+fn of_noise(bytes: &[u8]) -> Verdict {
+    if has_structure(bytes) {
         Verdict::Structured
     } else {
         Verdict::Fits
@@ -85,8 +128,13 @@ impl Message {
             && self.most.is_none_or(|most| length <= most)
             && (length - self.least).is_multiple_of(self.step.max(1));
         let part_or_several = seen.fragment || super_packet;
+        let has_ciphertext = self.noise.is_none_or(|(from, behind)| {
+            let header = from.saturating_add(behind);
+            header <= MOST_HEADER && (part_or_several || length >= header + LEAST_CIPHERTEXT)
+        });
         // What was not captured is not compared.
         (part_or_several || as_long)
+            && has_ciphertext
             && self.fixed.iter().all(|(at, mask, value)| {
                 let byte = seen.payload.get(*at);
                 byte.map_or(*at < length, |byte| byte & mask == *value)
@@ -122,7 +170,7 @@ mod tests {
         else {
             panic!("no IP packet")
         };
-        verdict(messages, &seen, super_packet)
+        judge(messages, &seen, super_packet).verdict
     }
 
     fn data() -> Vec<Message> {
@@ -159,8 +207,39 @@ mod tests {
         );
         let before = [&[1, 0, 0, 0][..], &[0; 32], &noise(112)].concat();
         assert_eq!(judge(&before), Verdict::Structured);
-        assert_eq!(judge(&[&[2][..], &noise(500)].concat()), Verdict::Fits);
-        assert_eq!(judge(&[2; 100]), Verdict::Readable, "a handshake's");
+        for handshake in [&[&[2][..], &noise(500)].concat()[..], &[2; 100]] {
+            assert_eq!(judge(handshake), Verdict::Readable);
+        }
+    }
+
+    #[test]
+    fn a_message_has_ciphertext_behind_a_short_header() {
+        let judge = |from: usize, behind: usize, bytes: usize| {
+            let message = Message {
+                noise: Some((from, behind)),
+                ..Message::default()
+            };
+            of(&[message], &udp(&noise(bytes)), usize::MAX, false)
+        };
+        assert_eq!(judge(48, 0, 56), Verdict::Fits);
+        assert_eq!(judge(32, 16, 56), Verdict::Fits);
+        assert_eq!(judge(48, 0, 55), Verdict::Stranger, "it has no tag");
+        assert_eq!(judge(49, 0, 1000), Verdict::Stranger, "a long header");
+        assert_eq!(judge(0, 49, 1000), Verdict::Stranger);
+        assert_eq!(judge(2000, 0, 1000), Verdict::Stranger, "behind its end");
+        assert_eq!(judge(usize::MAX, 1, 1000), Verdict::Stranger);
+    }
+
+    #[test]
+    fn a_keepalive_is_no_handshake() {
+        let any = [Message::default()];
+        for (bytes, expected) in [
+            (1, Verdict::Fits),
+            (15, Verdict::Fits),
+            (16, Verdict::Readable),
+        ] {
+            assert_eq!(of(&any, &udp(&noise(bytes)), usize::MAX, false), expected);
+        }
     }
 
     #[test]

@@ -2,14 +2,17 @@
 
 pub mod bytes;
 pub mod counts;
+pub mod ends;
 pub mod flow;
 pub mod header;
 pub mod icmp;
 pub mod marks;
 pub mod message;
+pub mod neighbour;
 pub mod noise;
 pub mod pcapng;
 pub mod scope;
 pub mod seen;
 pub mod sizes;
 pub mod syn;
+pub mod table;

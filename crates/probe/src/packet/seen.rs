@@ -5,11 +5,11 @@ use etherparse::{LaxNetSlice, LaxSlicedPacket};
 use std::net::IpAddr;
 
 const ETHERTYPE_IPV4: u16 = 0x0800;
-const ETHERTYPE_ARP: u16 = 0x0806;
+pub const ETHERTYPE_ARP: u16 = 0x0806;
 const ETHERTYPE_IPV6: u16 = 0x86dd;
 
 const ICMP: u8 = 1;
-const IGMP: u8 = 2;
+pub const IGMP: u8 = 2;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const ICMPV6: u8 = 58;
@@ -59,7 +59,7 @@ pub fn see(ethertype: u16, packet: &[u8], wire_length: usize) -> Sight<'_> {
     }
 }
 
-fn see_ip(packet: &[u8], wire_length: usize) -> Option<Seen<'_>> {
+pub(super) fn see_ip(packet: &[u8], wire_length: usize) -> Option<Seen<'_>> {
     let parsed = LaxSlicedPacket::from_ip(packet).ok()?;
     let net = parsed.net?;
     let (source, destination, protocol, told_length, later_fragment) = match &net {

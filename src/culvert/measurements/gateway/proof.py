@@ -103,7 +103,8 @@ def judge(
         ),
     ]
     if seen is not None:
-        for check in judge_capture(session.vpn, seen, f"at {CORE}, from all clients"):
+        where, repeated = f"at {CORE}, from all clients", session.link.impairment.duplicates
+        for check in judge_capture(session.vpn, seen, where, duplication=repeated):
             names = [] if check.passed else names_in(session, seen)
             named = f"{check.detail}; of {some(names, MOST_NAMED)}" if names else check.detail
             checks.append(replace(check, detail=named))

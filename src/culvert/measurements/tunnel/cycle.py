@@ -133,7 +133,12 @@ def _checks(
 ) -> list[Check]:
     offset_ns = found.answered_realtime_ns - found.answered_ns
     return [
-        *judge_capture(session.vpn, captured, "during initiation"),
+        *judge_capture(
+            session.vpn,
+            captured,
+            "during initiation",
+            duplication=session.link.impairment.duplicates,
+        ),
         *judge_lengths(
             session.vpn,
             captured,

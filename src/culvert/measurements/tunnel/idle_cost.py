@@ -96,7 +96,12 @@ class IdleCost(Measurement[IdleCostParameters]):
             doubts=[
                 check
                 for name, end in watched.nodes.items()
-                for check in judge_silence(session.vpn, end.captured, f"towards {name}")
+                for check in judge_silence(
+                    session.vpn,
+                    end.captured,
+                    f"towards {name}",
+                    duplication=session.link.impairment.duplicates,
+                )
             ],
         )
         add_surroundings(outcome, accounted, shared_kernel=session.lab.shared_kernel)

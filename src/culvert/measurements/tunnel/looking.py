@@ -12,7 +12,7 @@ class EndCaptures:
     """Captures of all that the link carries towards both ends of the path, from now on."""
 
     def __init__(self, session: Session) -> None:
-        self._vpn = session.vpn
+        self._vpn, self._link = session.vpn, session.link
         self._captures = {
             name: session.outside.begin(name, View.TOWARDS, record=0) for name in session.ends
         }
@@ -24,5 +24,10 @@ class EndCaptures:
         return [
             check
             for name, seen in captured.items()
-            for check in judge_capture(self._vpn, seen, f"towards {name}")
+            for check in judge_capture(
+                self._vpn,
+                seen,
+                f"towards {name}",
+                duplication=self._link.impairment.duplicates,
+            )
         ]

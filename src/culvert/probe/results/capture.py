@@ -59,6 +59,25 @@ class Doubtful(Result):
     recorded: list[RecordedPacket] = []
 
 
+class InCommon(Result):
+    """What the ciphertexts of a random sample of the flow's packets have in common."""
+
+    packets: int = 0
+    sharing: Doubtful = Doubtful()
+    """Packets of the sample that have twelve bytes in a row of an earlier one."""
+    columns: int = 0
+    """Offsets in a kind of message at which the bytes of all its packets were judged."""
+    structured: list[int] = []
+    """Those at which they have structure; bytes behind the declared header."""
+
+
+class Found(Result):
+    """Packets with something in them, and one of them in words."""
+
+    packets: int = 0
+    example: str | None = None
+
+
 class Searched(Result):
     """A search for the canary in all packets of a link; a super-packet is one."""
 
@@ -83,15 +102,19 @@ class Captured(Result):
     """None: what was captured was searched, and no other packet."""
     canary_hits: int = 0
     canary_example: str | None = None
+    inner_ends: Found = Found()
+    """Packets with source and destination of an inner header one behind the other."""
     strangers: Doubtful = Doubtful()
     """Of the flow, but none of its messages."""
     structured: Doubtful = Doubtful()
     """With structure where ciphertext is due."""
     readable: Doubtful = Doubtful()
-    """With structure in a message that may be clear text, such as a handshake's."""
+    """Messages that may be clear text, such as a handshake's."""
+    in_common: InCommon = InCommon()
     randomness: Randomness | None = None
     kernel_drops: int = 0
     """Packets that were neither captured nor searched because the buffer was full."""
+    seconds: float = 0.0
     unrecorded: int = 0
     """Packets that the wire has searched, and no longer had when its recording ended."""
     recorded: list[RecordedPacket] = []

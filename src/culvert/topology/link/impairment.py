@@ -171,16 +171,17 @@ class Impairment:
         return self.a_to_b, self.b_to_a
 
     @property
+    def duplicates(self) -> float:
+        """The largest requested share of packets that a direction repeats."""
+        return max(way.duplicate for way in self.ways)
+
+    @property
     def per_super_packet(self) -> bool:
         return self.a_to_b.per_super_packet or self.b_to_a.per_super_packet
 
     @property
     def drops_udp(self) -> bool:
         return self.a_to_b.drop_udp or self.b_to_a.drop_udp
-
-    @property
-    def duplicates(self) -> bool:
-        return bool(self.a_to_b.duplicate or self.b_to_a.duplicate)
 
     def __bool__(self) -> bool:
         return self != CLEAN

@@ -13,7 +13,8 @@ from culvert.vpns.wireguard.packet import WIREGUARD
 _TCP, _UDP = 6, 17
 _HTTPS = 443
 _DISCOVERY = b"TS\xf0\x9f\x92\xac"
-_DISCOVERED = OuterMessage(_DISCOVERY, least=len(_DISCOVERY) + 32 + 24 + 16, noise_from=6)
+_KEY = len(_DISCOVERY) + 32
+_DISCOVERED = OuterMessage(_DISCOVERY, least=_KEY + 24 + 16, noise_from=_KEY)
 """The sender's key, a nonce, a sealed box."""
 _COOKIE = tuple((4 + at, 0xFF, value) for at, value in enumerate(b"\x21\x12\xa4\x42"))
 _STUN = OuterMessage(fixed=((0, 0xC0, 0), *_COOKIE), least=20, most=548, step=4)

@@ -82,8 +82,9 @@ def _ike(marker: bytes) -> tuple[OuterMessage, ...]:
     return clear, *others
 
 
-IN_UDP = (ENCRYPTED, *_ike(b""), *_ike(_NON_ESP_MARKER), _KEEPALIVE)
-"""What is on the ports of IKE and of ESP in UDP."""
+IN_UDP = (*_ike(b""), *_ike(_NON_ESP_MARKER), _KEEPALIVE, ENCRYPTED)
+"""What is on the ports of IKE and of ESP in UDP; the first that fits, and any packet fits the
+last."""
 
 
 def is_ike(packet: OuterPacket) -> bool:

@@ -26,6 +26,8 @@ _MAC2 = 16
 _BLOCK = 16
 _TYPE = 4
 """Bytes of a message's type, a little-endian number."""
+_INDEX = 4
+"""Bytes of an end's name for the session, which some programs count."""
 
 
 class Message(IntEnum):
@@ -75,9 +77,9 @@ class Format:
         known = (
             replace(data, most=None, step=step),
             self._message(Message.DATA, longest, noise_from=_HEADER),
-            self._message(Message.INITIATION, 148, clear=_MAC2),
-            self._message(Message.RESPONSE, 92, clear=_MAC2),
-            self._message(Message.COOKIE_REPLY, 64),
+            self._message(Message.INITIATION, 148, noise_from=_TYPE + _INDEX, clear=_MAC2),
+            self._message(Message.RESPONSE, 92, noise_from=_TYPE + 2 * _INDEX, clear=_MAC2),
+            self._message(Message.COOKIE_REPLY, 64, noise_from=_TYPE + _INDEX),
         )
         if self.junk is None:
             return known
@@ -98,7 +100,7 @@ class Format:
         return self.types[kind - 1].to_bytes(_TYPE, "little")
 
     def _message(
-        self, kind: Message, length: int, *, noise_from: int = _TYPE, clear: int = 0
+        self, kind: Message, length: int, *, noise_from: int, clear: int = 0
     ) -> OuterMessage:
         at = self.prefixes[kind - 1]
         return OuterMessage(

@@ -1,14 +1,18 @@
 //! Packets, one after another: counted, compared with the flow, searched for canaries.
 
 use super::Parameters;
-use super::evidence::{Doubtful, Evidence, Recorded, Searched};
+use super::evidence::{Doubtful, Evidence, InCommon, Recorded, Searched};
 use crate::net::capture::packet_socket::Captured;
 use crate::net::device::netlink::Link;
 use crate::packet::bytes::ByteCounts;
+use crate::packet::ends::Ends;
 use crate::packet::marks::Marks;
-use crate::packet::message::{Verdict, verdict};
+use crate::packet::message::{OF_A_SUPER_PACKET, Verdict, judge};
+use crate::packet::neighbour::is_standard;
 use crate::packet::seen::{Seen, Sight, see};
+use crate::packet::table::{Kind, Table};
 use crate::protocol::values::to_hex;
+use crate::timing::clock;
 
 const EXAMPLES: usize = 5;
 /// Packets that are no message of the tunnel, and bytes of each, to be kept.
@@ -20,7 +24,9 @@ const NOT_RANDOM: usize = 64;
 pub struct Capture<'a> {
     parameters: &'a Parameters,
     marks: Option<Marks>,
+    ends: Ends,
     bytes: ByteCounts,
+    table: Table<Recorded>,
     evidence: Evidence,
 }
 
@@ -29,7 +35,9 @@ impl<'a> Capture<'a> {
         Capture {
             parameters,
             marks: Marks::new(&parameters.canaries),
+            ends: Ends::new(&parameters.inner_ends),
             bytes: ByteCounts::default(),
+            table: Table::new(clock::monotonic_ns()),
             evidence: Evidence {
                 device: link.name,
                 mtu: link.mtu,
@@ -59,7 +67,7 @@ impl<'a> Capture<'a> {
             self.evidence.decrypted += 1;
             return;
         }
-        if self.is_beside(&sight) {
+        if self.is_beside(packet, &sight) {
             self.evidence
                 .beside
                 .add(packet.outgoing, length_of(packet, &sight));
@@ -70,7 +78,9 @@ impl<'a> Capture<'a> {
             evidence.gso_packets += 1;
         }
         match sight {
-            Sight::Neighbour => evidence.neighbour += 1,
+            Sight::Neighbour if is_standard(packet.ethertype, packet.bytes) => {
+                evidence.neighbour += 1;
+            }
             Sight::Ip(seen) => {
                 evidence.packets += 1;
                 evidence.bytes += seen.length as u64;
@@ -82,14 +92,22 @@ impl<'a> Capture<'a> {
                 };
                 if is_of_flow(&seen) {
                     self.count_matching(packet, &seen);
-                } else if seen.quoted().is_some_and(|quoted| is_of_flow(&quoted)) {
+                } else if let Some(quoted) = seen.quoted().filter(is_of_flow) {
                     evidence.about_flow.add(seen.length);
+                    // It is a part of a packet, as a fragment is.
+                    self.judge(
+                        packet,
+                        &Seen {
+                            fragment: true,
+                            ..quoted
+                        },
+                    );
                 } else {
                     self.count_other(seen.length, || seen.to_string());
                 }
             }
-            Sight::Unknown(ethertype) => {
-                let length = packet.wire_length;
+            Sight::Neighbour | Sight::Unknown(_) => {
+                let (length, ethertype) = (packet.wire_length, packet.ethertype);
                 evidence.packets += 1;
                 evidence.bytes += length as u64;
                 evidence.directions.add(packet.outgoing, length);
@@ -101,12 +119,13 @@ impl<'a> Capture<'a> {
         self.look_for_canaries(packet);
     }
 
-    fn is_beside(&self, sight: &Sight<'_>) -> bool {
+    fn is_beside(&self, packet: &Captured<'_>, sight: &Sight<'_>) -> bool {
         match (&self.parameters.scope, sight) {
             (Some(scope), Sight::Ip(seen)) => !scope.has(seen),
             (Some(_), Sight::Unknown(_)) => true,
             // To neighbours: of the link, whoever causes it.
-            (Some(_), Sight::Neighbour) | (None, _) => false,
+            (Some(_), Sight::Neighbour) => !is_standard(packet.ethertype, packet.bytes),
+            (None, _) => false,
         }
     }
 
@@ -136,8 +155,28 @@ impl<'a> Capture<'a> {
             return;
         };
         let super_packet = packet.wire_length > self.evidence.mtu as usize;
-        let doubtful: &mut Doubtful = match verdict(&part.messages, seen, super_packet) {
-            Verdict::Fits => return,
+        let judged = judge(&part.messages, seen, super_packet);
+        let doubtful: &mut Doubtful = match judged.verdict {
+            Verdict::Fits => {
+                let kind = Kind {
+                    // Each message of each part has a number of its own.
+                    message: judged
+                        .message
+                        .filter(|_| !seen.fragment)
+                        .map(|number| &raw const part.messages[number] as usize),
+                    outgoing: packet.outgoing,
+                };
+                let mut bytes = judged.ciphertext;
+                if bytes.is_empty() {
+                    return; // of a stream
+                }
+                if self.parameters.joined {
+                    bytes = &bytes[..bytes.len().min(OF_A_SUPER_PACKET)];
+                }
+                return self
+                    .table
+                    .add(kind, bytes, || record(packet, seen, DOUBTFUL_BYTES));
+            }
             Verdict::Stranger => &mut self.evidence.strangers,
             Verdict::Structured => &mut self.evidence.structured,
             Verdict::Readable => &mut self.evidence.readable,
@@ -158,25 +197,42 @@ impl<'a> Capture<'a> {
     }
 
     fn look_for_canaries(&mut self, packet: &Captured<'_>) {
+        if self.ends.are_in(packet.bytes) {
+            self.evidence.inner_ends.packets += 1;
+            let example = &mut self.evidence.inner_ends.example;
+            example.get_or_insert_with(|| name_of(packet));
+        }
         let marks = self.marks.as_ref();
         if !marks.is_some_and(|marks| marks.are_in(packet.bytes)) {
             return;
         }
         self.evidence.canary_hits += 1;
-        self.evidence.canary_example.get_or_insert_with(|| {
-            match see(packet.ethertype, packet.bytes, packet.wire_length) {
-                Sight::Ip(seen) => seen.to_string(),
-                _ => format!("EtherType {:#06x}", packet.ethertype),
-            }
-        });
+        let example = &mut self.evidence.canary_example;
+        example.get_or_insert_with(|| name_of(packet));
     }
 
     pub fn finish(mut self, drops: u32, seconds: f64, searched: Option<Searched>) -> Evidence {
         self.evidence.kernel_drops = drops;
         self.evidence.searched = searched;
         self.evidence.randomness = self.bytes.randomness();
+        self.evidence.in_common = in_common(self.table);
         self.evidence.seconds = seconds;
         self.evidence
+    }
+}
+
+fn in_common(table: Table<Recorded>) -> InCommon {
+    let mut common = table.common();
+    let packets = common.sharing.len() as u64;
+    common.sharing.truncate(DOUBTFUL);
+    InCommon {
+        packets: common.rows,
+        sharing: Doubtful {
+            packets,
+            recorded: common.sharing,
+        },
+        columns: common.columns,
+        structured: common.structured,
     }
 }
 
@@ -193,6 +249,13 @@ fn record(packet: &Captured<'_>, seen: &Seen<'_>, most: usize) -> Recorded {
     }
 }
 
+fn name_of(packet: &Captured<'_>) -> String {
+    match see(packet.ethertype, packet.bytes, packet.wire_length) {
+        Sight::Ip(seen) => seen.to_string(),
+        _ => format!("EtherType {:#06x}", packet.ethertype),
+    }
+}
+
 fn length_of(packet: &Captured<'_>, sight: &Sight<'_>) -> usize {
     match sight {
         Sight::Ip(seen) => seen.length,
@@ -203,6 +266,7 @@ fn length_of(packet: &Captured<'_>, sight: &Sight<'_>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::timing::random;
     use etherparse::PacketBuilder;
 
     #[test]
@@ -212,7 +276,8 @@ mod tests {
             "flow": {"protocol": 17, "ports": [51820]}});
         let parameters: Parameters = serde_json::from_value(parameters).unwrap();
         let mut capture = Capture::new(&parameters, Link::all_of(vec![]));
-        for payload in [&canary[..], b"a report of a member"] {
+        let report = [0x16, 0, 1, 2, 224, 0, 0, 251];
+        for payload in [&canary[..], &report] {
             let mut bytes = Vec::new();
             PacketBuilder::ipv4([198, 18, 0, 1], [198, 18, 0, 2], 1)
                 .write(&mut bytes, etherparse::IpNumber::IGMP, payload)
@@ -226,7 +291,111 @@ mod tests {
             });
         }
         let evidence = capture.finish(0, 1.0, None);
-        assert_eq!((evidence.neighbour, evidence.canary_hits), (2, 1));
-        assert_eq!((evidence.packets, evidence.other.packets), (0, 0));
+        assert_eq!((evidence.neighbour, evidence.canary_hits), (1, 1));
+        // What has no form of IGMP is no message to neighbours.
+        assert_eq!((evidence.packets, evidence.other.packets), (1, 1));
+    }
+
+    fn evidence_of(parameters: serde_json::Value, packets: &[Vec<u8>]) -> Evidence {
+        let parameters: Parameters = serde_json::from_value(parameters).unwrap();
+        let mut link = Link::all_of(vec![]);
+        link.mtu = 1500;
+        let mut capture = Capture::new(&parameters, link);
+        for bytes in packets {
+            capture.count(&Captured {
+                ethertype: 0x0800,
+                outgoing: true,
+                wire_length: bytes.len(),
+                realtime_ns: None,
+                bytes,
+            });
+        }
+        capture.finish(0, 1.0, None)
+    }
+
+    fn message(seed: u64, end: &[u8]) -> Vec<u8> {
+        let mut state = seed;
+        let noise = std::iter::repeat_with(|| (random::next(&mut state) >> 56) as u8);
+        let payload = [&[4, 0, 0, 0][..], &noise.take(80).collect::<Vec<_>>(), end].concat();
+        let mut bytes = Vec::new();
+        PacketBuilder::ipv4([198, 18, 0, 1], [198, 18, 0, 2], 64)
+            .udp(51820, 51820)
+            .write(&mut bytes, &payload)
+            .unwrap();
+        bytes
+    }
+
+    fn of_wireguard() -> serde_json::Value {
+        let data = serde_json::json!({"fixed": [[0, 255, 4]], "least": 32, "noise": [16, 0]});
+        serde_json::json!({"device": "", "inner_ends": ["10.1.0.1", "10.1.0.2"],
+            "flow": {"protocol": 17, "ports": [51820], "messages": [data]}})
+    }
+
+    #[test]
+    fn packets_are_compared_with_each_other() {
+        let honest: Vec<_> = (0..20).map(|seed| message(seed, &[])).collect();
+        let common = evidence_of(of_wireguard(), &honest).in_common;
+        assert_eq!((common.packets, common.columns), (20, 68));
+        assert_eq!((common.sharing.packets, common.structured.len()), (0, 0));
+
+        let constant = message(99, &[])[32..64].to_vec();
+        let padded: Vec<_> = (0..20).map(|seed| message(seed, &constant)).collect();
+        let common = evidence_of(of_wireguard(), &padded).in_common;
+        assert_eq!(common.sharing.packets, 19);
+        assert_eq!(common.sharing.recorded.len(), 19);
+        assert_eq!(common.structured, (68..100).collect::<Vec<_>>());
+
+        let mut joined = of_wireguard();
+        joined["joined"] = true.into();
+        let common = evidence_of(joined, &padded).in_common;
+        assert_eq!(
+            (common.columns, common.sharing.packets),
+            (64, 0),
+            "headers may follow"
+        );
+    }
+
+    #[test]
+    fn an_inner_header_is_found() {
+        let mut inner = Vec::new();
+        PacketBuilder::ipv4([10, 1, 0, 2], [10, 1, 0, 1], 64)
+            .udp(1, 2)
+            .write(&mut inner, &[])
+            .unwrap();
+        let found = evidence_of(of_wireguard(), &[message(1, &[]), message(2, &inner)]).inner_ends;
+        assert_eq!(found.packets, 1);
+        assert!(found.example.unwrap().contains("udp 51820>51820"));
+    }
+
+    #[test]
+    fn what_an_error_quotes_is_judged_as_the_packet() {
+        let error = |quoted: &[u8]| {
+            let mut bytes = Vec::new();
+            PacketBuilder::ipv4([198, 18, 0, 2], [198, 18, 0, 1], 64)
+                .write(
+                    &mut bytes,
+                    etherparse::IpNumber::ICMP,
+                    &[&[3, 3, 0, 0, 0, 0, 0, 0][..], quoted].concat(),
+                )
+                .unwrap();
+            bytes
+        };
+        let cut = message(1, &[])[..92].to_vec();
+        let evidence = evidence_of(of_wireguard(), &[error(&cut)]);
+        assert_eq!(evidence.about_flow.packets, 1);
+        assert_eq!(
+            (evidence.strangers.packets, evidence.structured.packets),
+            (0, 0)
+        );
+
+        let mut text = cut.clone();
+        text[48..].fill(b'x');
+        let evidence = evidence_of(of_wireguard(), &[error(&text)]);
+        assert_eq!(evidence.structured.packets, 1);
+
+        let mut another = message(2, &[])[..92].to_vec();
+        another[60..80].copy_from_slice(&cut[60..80]);
+        let evidence = evidence_of(of_wireguard(), &[error(&cut), error(&another)]);
+        assert_eq!(evidence.in_common.sharing.packets, 1);
     }
 }

@@ -11,11 +11,30 @@ pub struct Other {
     pub examples: Vec<String>,
 }
 
+#[derive(Debug, Default, Serialize)]
+pub struct Found {
+    pub packets: u64,
+    pub example: Option<String>,
+}
+
 /// Packets of the flow, and the first of them.
 #[derive(Debug, Default, Serialize)]
 pub struct Doubtful {
     pub packets: u64,
     pub recorded: Vec<Recorded>,
+}
+
+/// What the ciphertexts of a random sample of the flow's packets have in common.
+#[derive(Debug, Default, Serialize)]
+pub struct InCommon {
+    /// The sample.
+    pub packets: usize,
+    /// Those that have bytes in a row of an earlier one.
+    pub sharing: Doubtful,
+    /// Offsets in a kind of message at which the bytes of all its packets were judged.
+    pub columns: usize,
+    /// Those, in the ciphertext, at which they have structure.
+    pub structured: Vec<usize>,
 }
 
 #[derive(Debug, Serialize)]
@@ -64,12 +83,15 @@ pub struct Evidence {
     pub searched: Option<Searched>,
     pub canary_hits: u64,
     pub canary_example: Option<String>,
+    /// With source and destination of an inner header.
+    pub inner_ends: Found,
     /// None of the flow's messages.
     pub strangers: Doubtful,
     /// With structure where ciphertext must be.
     pub structured: Doubtful,
-    /// With structure in a message that may have some, such as a handshake's.
+    /// Messages that may be clear text, such as a handshake's.
     pub readable: Doubtful,
+    pub in_common: InCommon,
     pub randomness: Option<Randomness>,
     pub kernel_drops: u32,
     pub recorded: Vec<Recorded>,

@@ -19,6 +19,7 @@ use crate::timing::clock;
 use count::Capture;
 use evidence::{Evidence, Searched};
 use serde::Deserialize;
+use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 
@@ -52,11 +53,19 @@ pub struct Parameters {
     /// of the flow are counted, and not looked at.
     #[serde(default)]
     decrypted_inward: bool,
+    /// A packet of the device may be several of the tunnel's, joined by an offload, and still not
+    /// longer than its MTU.
+    #[serde(default)]
+    joined: bool,
     /// The packets of the trial; all others of the device are beside it. Without it all packets.
     scope: Option<Scope>,
     /// Bytes that must not be seen.
     #[serde(default)]
     canaries: Vec<Canary>,
+    /// Addresses inside the tunnel: no packet has two of them one behind the other, as a header in
+    /// clear text has.
+    #[serde(default)]
+    inner_ends: Vec<IpAddr>,
     /// How many matching packets to record, the first of them.
     #[serde(default)]
     record: usize,

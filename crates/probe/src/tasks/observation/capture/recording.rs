@@ -30,9 +30,14 @@ pub fn of_recording(
     context.ready(Started { started_ns });
     let remedy = "give a pcapng file of Ethernet packets, whole";
     let broken = |error: pcapng::Broken| Failure::new(&what, error.to_string(), remedy);
+    let (mut first_ns, mut last_ns) = (None, 0);
     while let Some(packet) = reader.next_packet().map_err(broken)? {
         if context.stop.requested() {
             break;
+        }
+        if let Some(time_ns) = packet.realtime_ns {
+            first_ns.get_or_insert(time_ns);
+            last_ns = time_ns.max(last_ns);
         }
         if let Some(packet) = from_ethernet(&packet, parameters.snaplen) {
             capture.count(&packet);
@@ -43,7 +48,9 @@ pub fn of_recording(
         packets,
         least_bytes: MARK as u32,
     });
-    Ok(capture.finish(drops, clock::seconds_since(started_ns), searched))
+    // From the first of its packets to the last.
+    let span_ns = last_ns.saturating_sub(first_ns.unwrap_or(last_ns));
+    Ok(capture.finish(drops, span_ns as f64 / 1e9, searched))
 }
 
 /// As an interface shows it; None if not even the Ethernet header was kept.
