@@ -25,7 +25,7 @@ from culvert.vpns.authoring import (
     Variant,
     underlay_address,
 )
-from culvert.vpns.parts.handshakes import of_tls
+from culvert.vpns.parts.handshakes import DTLS_MESSAGES, of_tls
 from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.parts.server import start_together
 
@@ -167,7 +167,9 @@ class Ocserv(TunProgram):
     def outer_flow(self) -> OuterFlow | None:
         ports = frozenset({self.port})
         stream = OuterFlow(IPPROTO_TCP, ports)
-        return OuterFlow(IPPROTO_UDP, ports, also=(stream,)) if self._by_udp else stream
+        if not self._by_udp:
+            return stream
+        return OuterFlow(IPPROTO_UDP, ports, also=(stream,), messages=DTLS_MESSAGES)
 
     def outer_length(self, inner_length: int) -> int | None:
         """A stream has no packet for each packet."""

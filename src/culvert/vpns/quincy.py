@@ -21,18 +21,21 @@ from culvert.vpns.authoring import (
     DataCipher,
     Host,
     Node,
+    OuterMessage,
     OuterPacket,
     Process,
     TunProgram,
     Variant,
     underlay_address,
 )
-from culvert.vpns.parts.handshakes import of_quic
+from culvert.vpns.parts.handshakes import of_quic, quic_messages
 from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 
 _PORT = 55555
 _OVERHEAD = 20 + 8 + 50
 """Quincy itself counts 50 bytes for QUIC, the most: the header's length varies."""
+_CONNECTION_ID = 8
+"""Bytes of it, as Quinn chooses."""
 _BEGAN, _ENDED = "Created new session", "Removed last session"
 _BOTH = """\
 [protocol]
@@ -145,6 +148,10 @@ class Quincy(TunProgram):
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         return of_quic(packet.payload)
+
+    @property
+    def messages(self) -> tuple[OuterMessage, ...]:
+        return quic_messages(_CONNECTION_ID)
 
     def _certificates(self, source: Node, target: Node) -> tuple[str, str, str]:
         authority = Authority(KeyKind.SECP384R1)

@@ -11,7 +11,14 @@ import time
 from collections.abc import Sequence
 from socket import IPPROTO_TCP
 
-from culvert.vpns.authoring import DataCipher, Node, TunProgram, Variant, underlay_address
+from culvert.vpns.authoring import (
+    DataCipher,
+    Node,
+    OuterMessage,
+    TunProgram,
+    Variant,
+    underlay_address,
+)
 from culvert.vpns.parts.pki import rsa_key
 from culvert.vpns.parts.server import await_listening
 
@@ -79,6 +86,11 @@ class Tinc(TunProgram):
             node.write("tinc/tinc.conf", text)
             for known in (node, *self.peers(node)):
                 node.write(f"tinc/hosts/{known.name}", hosts[known.name])
+
+    @property
+    def messages(self) -> tuple[OuterMessage, ...]:
+        """All is encrypted, the number too."""
+        return (OuterMessage(least=_BLOCK + _DIGEST, step=_BLOCK, noise_from=0),)
 
     def arguments(self, node: Node) -> Sequence[str]:
         folder = node.directory / "tinc"

@@ -12,13 +12,15 @@ from socket import IPPROTO_TCP, IPPROTO_UDP
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from culvert.topology.ip import IpVersion
-from culvert.vpns.authoring import DataCipher, Node, OuterPacket, TunProgram, Variant
-from culvert.vpns.parts.handshakes import of_quic, of_tls
+from culvert.vpns.authoring import DataCipher, Node, OuterMessage, OuterPacket, TunProgram, Variant
+from culvert.vpns.parts.handshakes import of_quic, of_tls, quic_messages
 from culvert.vpns.parts.pki import private_pem
 
 _PORT = 9001
 _QUIC = "quic"
 _OWN_HANDSHAKE = b"meta"
+_CONNECTION_ID = 4
+"""Bytes of it in QUIC, as quic-go chooses."""
 _ADDRESS_BITS = 112
 _IPV6 = "net/ipv6/conf/default/disable_ipv6"
 
@@ -90,6 +92,11 @@ class Yggdrasil(TunProgram):
 
     def arguments(self, node: Node) -> Sequence[str]:
         return ["-useconffile", str(node.directory / "yggdrasil/config")]
+
+    @property
+    def messages(self) -> tuple[OuterMessage, ...]:
+        """Of streams none."""
+        return quic_messages(_CONNECTION_ID) if self.variant.name == _QUIC else ()
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         if self.variant.name == "tcp":

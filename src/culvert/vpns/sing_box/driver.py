@@ -17,6 +17,7 @@ from culvert.vpns.authoring import (
     Carried,
     DataCipher,
     Node,
+    OuterMessage,
     OuterPacket,
     Process,
     TunProgram,
@@ -24,7 +25,7 @@ from culvert.vpns.authoring import (
     underlay_address,
 )
 from culvert.vpns.parts import kill_switch
-from culvert.vpns.parts.handshakes import of_quic, of_tls
+from culvert.vpns.parts.handshakes import of_quic, of_tls, quic_messages
 from culvert.vpns.parts.pki import Authority, CertificateUsage, KeyKind
 from culvert.vpns.sing_box.protocols import (
     NAME,
@@ -37,6 +38,8 @@ from culvert.vpns.sing_box.protocols import (
 )
 
 _PORT = 8443
+_CONNECTION_ID = 4
+"""Bytes of it in QUIC, as quic-go chooses."""
 _TLS_HANDSHAKE = 2500
 """With X25519MLKEM768 and a certificate of P-384: 1.7 kB there and 2.0 kB back."""
 _DEVICE, _DIRECT = "device", "direct"
@@ -159,6 +162,11 @@ class SingBox(TunProgram):
             own = [int(rule.partition(":")[0]) for rule in rules]
             lines = [f"rule delete priority {each}" for each in own if each in _RULES]
             node.run(["ip", version, "-batch", "-"], stdin="\n".join(lines))
+
+    @property
+    def messages(self) -> tuple[OuterMessage, ...]:
+        """Of streams none."""
+        return quic_messages(_CONNECTION_ID) if self._protocol.over_quic else ()
 
     def is_handshake(self, packet: OuterPacket) -> bool:
         return (of_quic if self._protocol.over_quic else of_tls)(packet.payload)
