@@ -22,6 +22,7 @@ from culvert.journal.codec import float64s, from_json, int64s
 from culvert.journal.schema import COLUMNS
 from culvert.journal.trouble import corrupt
 from culvert.journal.untrusted import size_of
+from culvert.json_text import read_json
 from culvert.results import LEAST_FIGURE, MOST_FIGURE, Status, is_figure
 
 MOST_NUMBER = 2**53
@@ -178,9 +179,11 @@ def _objection(name: str, kind: str, value: object) -> str:
 
 
 def _json_object(text: str) -> tuple[dict[str, Any], str]:
-    """The parser limits nesting; numbers that JSON does not allow are refused."""
+    """The first parser limits nesting and refuses numbers that JSON does not allow, the second
+    one refuses keys with two values."""
     try:
         found = from_json(text)
+        read_json(text)
     except ValueError as error:
         return {}, f"it is not valid JSON: {str(error)[:100]}"
     return (found, "") if isinstance(found, dict) else ({}, "it is not a JSON object")
