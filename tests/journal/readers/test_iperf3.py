@@ -147,6 +147,31 @@ def test_each_direction_of_a_server_has_its_own_side(tmp_path: Path, name: str) 
     assert figures(down)["sent_bps"] > 0
 
 
+@pytest.mark.parametrize(
+    ("server", "sends", "direction"),
+    [(False, True, "up"), (False, False, "down"), (True, False, "up"), (True, True, "down")],
+)
+def test_of_udp_the_sum_says_which_way(
+    tmp_path: Path, server: bool, sends: bool, direction: str
+) -> None:
+    document = sided("udp") if server else json.loads(IPERF3["udp"])
+    document["end"]["sum"]["sender"] = sends
+    document["end"]["sum_sent"]["sender"] = True  # its own side, as iperf3 writes it
+    (run,) = read(tmp_path, json.dumps(document)).runs
+    assert run.parameters["direction"] == direction
+
+
+def test_a_server_of_udp_whose_sums_are_the_clients_has_its_intervals(tmp_path: Path) -> None:
+    document = sided("udp")
+    del document["end"]["sum_received"], document["end"]["sum_sent"]
+    document["end"]["sum"] |= {"bytes": 0, "bits_per_second": 0, "sender": False}
+    size = sum(one["sum"]["bytes"] for one in document["intervals"])
+    seconds = sum(one["sum"]["seconds"] for one in document["intervals"])
+    (run,) = read(tmp_path, json.dumps(document)).runs
+    assert (run.status, run.parameters["direction"]) == (Status.OK, "up")
+    assert figures(run)["goodput_bps"] == pytest.approx(8 * size / seconds)
+
+
 def test_the_sums_say_which_way_where_the_test_does_not(tmp_path: Path) -> None:
     document = sided("tcp-reverse-omit", reverse=1)
     document["start"]["test_start"]["reverse"] = 0

@@ -159,13 +159,10 @@ def _flows(start: Mapping[str, Any], end: Mapping[str, Any]) -> list[_Flow]:
         ways = {_Direction.UP: "", _Direction.DOWN: _REVERSE}
         return [_Flow(way, suffix, True, server, udp) for way, suffix in ways.items()]
     # The sums state it since 3.7; a server of another version may not know of --reverse.
-    sends = next((one["sender"] for one in _sums(end) if isinstance(one.get("sender"), bool)), None)
-    down = bool(figure(test.get("reverse"))) if sends is None else sends is server
+    # Of UDP only ``sum`` states it, the others name their own side.
+    sends = table(end, "sum" if udp else "sum_sent").get("sender")
+    down = sends is server if isinstance(sends, bool) else bool(figure(test.get("reverse")))
     return [_Flow(_Direction.DOWN if down else _Direction.UP, "", False, server, udp)]
-
-
-def _sums(end: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [table(end, key) for key in ("sum_sent", "sum_received", "sum")]
 
 
 def _run(file: str, document: Document, value: Mapping[str, Any], flow: _Flow) -> ForeignRun:
@@ -181,15 +178,17 @@ def _run(file: str, document: Document, value: Mapping[str, Any], flow: _Flow) -
     else:
         received, sent = _counts(end, flow)
         seconds = figure((received if flow.received_is_known else sent).get("seconds")) or 0.0
-        if why := doubt("seconds", seconds, LEAST_S, 365 * MOST_S, "s"):
-            doubts.append(why)
         if flow.received_is_known:
             arrived_bps = _goodput_bps(received, udp=flow.udp)
+            if flow.server and not arrived_bps:  # of UDP, before 3.17: the sums are the client's
+                arrived_bps, seconds = _of_intervals(value.get("intervals"), flow.suffix)
             metrics += _rate_of("goodput_bps", "arrived", arrived_bps, failures, doubts)
             metrics += _udp(received, doubts) if flow.udp else ()
         else:
             sent_bps = figure(sent.get("bits_per_second"))
             metrics += _rate_of("sent_bps", "was sent", sent_bps, failures, doubts)
+        if why := doubt("seconds", seconds, LEAST_S, 365 * MOST_S, "s"):
+            doubts.append(why)
         metrics += _tcp(sent, doubts) if flow.sent_is_known and not flow.udp else ()
         metrics += _cpu(table(end, "cpu_utilization_percent"), flow, doubts)
     status, reason = judged(failures, doubts)
@@ -241,6 +240,17 @@ def _counts(end: Mapping[str, Any], flow: _Flow) -> tuple[Mapping[str, Any], Map
             received.setdefault("seconds", alone.get("seconds"))
         sent = sent or alone
     return received, sent
+
+
+def _of_intervals(intervals: object, suffix: str) -> tuple[float | None, float]:
+    """Rate and time of the intervals that count."""
+    size, seconds = 0.0, 0.0
+    for interval in intervals if isinstance(intervals, Sequence) else ():
+        total = table(interval, f"sum{suffix}")
+        if total.get("omitted") is not True:
+            size += figure(total.get("bytes")) or 0.0
+            seconds += figure(total.get("seconds")) or 0.0
+    return (8 * size / seconds if seconds > 0 else None), seconds
 
 
 def _goodput_bps(received: Mapping[str, Any], *, udp: bool) -> float | None:
