@@ -3,6 +3,7 @@
 from bench.goal import Goal
 from bench.goals.agent import AgentStart, StaticSize
 from bench.goals.analysis_scale import AnalysisMemory, AnalysisTime
+from bench.goals.calibration import Calibration
 from bench.goals.clear_packet import ClearPacketHosts, ClearPacketNetns, ClearPacketPods
 from bench.goals.cluster_leaks import ClusterLeaksCaught
 from bench.goals.cluster_life import ClusterUp, PodsFirstFigure
@@ -112,6 +113,7 @@ GOALS: tuple[type[Goal], ...] = (
     RttSchedule,
     RttScheduleFast,
     RttMemory,
+    Calibration,
     ExactLoss,
     AgentStart,
     StaticSize,

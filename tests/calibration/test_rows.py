@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 from rich.console import Console
 
-from culvert.calibration.rows import CalibrationVerdict, elsewhere, passed, rows_of
+from culvert.calibration.rows import CalibrationVerdict, disturbed, elsewhere, passed, rows_of
 from culvert.calibration.show import as_json, render
 from culvert.proof.truth import exactly, judge_truths, rate
 from culvert.results import Metric
@@ -61,6 +61,14 @@ def test_a_trial_that_was_disturbed_says_nothing_of_its_figures() -> None:
     assert row.verdict is CalibrationVerdict.NOT_MEASURED
     assert (row.reason, row.remedy) == ("the link was late", "stop other programs")
     assert not passed([row])
+
+
+def test_what_was_disturbed_is_measured_once_more_but_no_miss_is() -> None:
+    tcp = {**DISTURBED, "measurement": "tcp"}
+    rows = list(rows_of(pl.DataFrame([RIGHT, tcp])))
+    assert disturbed(rows) == ["tcp"]
+    rows += rows_of(pl.DataFrame([{**LOW, "measurement": "tcp"}]))
+    assert not disturbed(rows)
 
 
 def test_what_needs_a_vpn_is_named() -> None:

@@ -64,6 +64,15 @@ def rows_of(trials: pl.DataFrame) -> Iterator[CalibrationRow]:
             yield CalibrationRow(*names, missing, None, reason, remedy)
 
 
+def disturbed(rows: Collection[CalibrationRow]) -> list[str]:
+    """The measurements of which a trial does not count, and none missed a truth."""
+
+    def having(verdict: CalibrationVerdict) -> set[str]:
+        return {row.measurement for row in rows if row.verdict is verdict}
+
+    return sorted(having(CalibrationVerdict.NOT_MEASURED) - having(CalibrationVerdict.MISSED))
+
+
 def elsewhere(kinds: Collection[str], rows: Collection[CalibrationRow]) -> list[CalibrationRow]:
     """One for each measurement that has none."""
     there = {row.measurement for row in rows}
