@@ -101,6 +101,24 @@ def test_written_files_are_where_programs_see_them(lab: LabFactory) -> None:
     assert node.file(str(path)) == path
 
 
+def test_a_relative_path_is_below_the_nodes_directory(lab: LabFactory) -> None:
+    node = lab().a
+    path = node.write("conf/x", "text\n")
+    assert (node.exists("conf/x"), node.read("conf/x")) == (True, b"text\n")
+    node.remove("conf/x")
+    assert not path.exists()
+    assert not node.exists("conf/x")
+
+
+def test_a_script_is_executable(lab: LabFactory) -> None:
+    node = lab().a
+    script = node.write("up", "#!/bin/sh\necho $1\n", executable=True)
+    assert node.run([str(script), "it runs"]).stdout == "it runs\n"
+    key = node.write("key", "#!/bin/sh\n", secret=True, executable=True)
+    modes = [stat.S_IMODE(each.stat().st_mode) for each in (script, key)]
+    assert modes == [0o755, 0o700]
+
+
 def test_secrets_are_readable_by_root_alone_and_never_on_a_disk(lab: LabFactory) -> None:
     node = lab().a
     secret = node.write("key", "s3cret", secret=True)

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +60,28 @@ def test_what_may_be_another_connections_is_a_bound(
 def test_traffic_in_the_clear_does_not(packets: int, length: int) -> None:
     flow = Flow(packets, packets * length, length)
     assert not judge(flow, flow, packets * length)
+
+
+@pytest.mark.parametrize(
+    ("link_bytes", "remedy"),
+    [(1_000_000, "switch compression off"), (2_000_000, "find other traffic on the link")],
+)
+def test_too_few_and_too_many_bytes_have_remedies_of_their_own(
+    link_bytes: int, remedy: str
+) -> None:
+    flow = Flow(1000, 1_400_000, 1400)
+    check = reconcile(
+        "a to b",
+        sent=flow,
+        received=flow,
+        link=LinkCount(1000, link_bytes),
+        outer_length=lambda _: None,
+        inner_mtu=1420,
+        ethernet_mtu=ETHERNET_MTU,
+        super_packets=False,
+    )
+    assert not check.passed
+    assert check.remedy.startswith(remedy)
 
 
 @given(st.integers(1000, 10**6), st.integers(64, 1420), st.floats(0.05, 1.0))

@@ -15,11 +15,13 @@ from culvert.vpns.authoring import (
     DataCipher,
     Host,
     Node,
+    Process,
     TunProgram,
     Variant,
     check_here,
     underlay_address,
 )
+from culvert.vpns.contract.rules import Rule
 from tests.here import HERE
 
 from .tunnels import planned
@@ -76,6 +78,43 @@ class Earlier(Plain):
         return []
 
 
+class Other(Plain):
+    """The same with another program."""
+
+    program_text = PLAIN
+
+    def arguments(self, node: Node) -> Sequence[str]:
+        return [self.program_text if word == PLAIN else word for word in super().arguments(node)]
+
+
+class Late(Other):
+    """Its program goes on with its device, and fails if that is up by then."""
+
+    program_text = PLAIN.replace(
+        "udp = ",
+        """import time
+time.sleep(0.3)
+if int(open(f"/sys/class/net/{device}/flags").read(), 16) & 1: sys.exit("it is up already")
+print("done", flush=True)
+udp = """,
+    )
+
+    def has_made_device(self, node: Node, process: Process) -> bool:
+        return "done" in process.log_text()
+
+
+class Compressing(Other):
+    """Its packets are in no stream, but have no fixed length: they are shorter than what is in
+    them."""
+
+    overhead = None  # type: ignore[assignment]
+    program_text = (
+        PLAIN.replace("import fcntl", "import zlib, fcntl")
+        .replace("os.read(tun, 65535)", "zlib.compress(os.read(tun, 65535))")
+        .replace("udp.recv(65535)", "zlib.decompress(udp.recv(65535))")
+    )
+
+
 def test_what_follows_from_its_attributes() -> None:
     vpn = Plain(Plain.variants[0])
     vpn._lab = planned("none").lab
@@ -112,6 +151,14 @@ def test_a_device_that_is_set_up_may_be_set_up_again() -> None:
 
 
 @pytest.mark.lab
-@pytest.mark.parametrize("driver", [Plain, Earlier])
+@pytest.mark.parametrize("driver", [Plain, Earlier, Late])
 def test_it_keeps_the_contract(driver: type[Plain]) -> None:
     assert check_here(lambda: driver(Plain.variants[0])) == []
+
+
+@pytest.mark.lab
+def test_compression_is_named() -> None:
+    found = check_here(lambda: Compressing(Plain.variants[0]))
+    assert {each.rule for each in found} == {Rule.LENGTHS}
+    assert all("must be at least" in each.detail for each in found)
+    assert any(each.detail.endswith("if the VPN compresses, switch that off") for each in found)

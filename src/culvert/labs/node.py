@@ -26,6 +26,12 @@ from culvert.topology.ip import Interface
 from culvert.topology.spec import Steering
 
 
+def mode_of(*, secret: bool, executable: bool) -> int:
+    """Of a file that ``Node.write`` makes."""
+    readable = 0o400 if secret else 0o444
+    return readable | 0o200 | (readable >> 2 if executable else 0)
+
+
 class Node(Endpoint):
     """An endpoint with files and sockets, whose interfaces and routes can be changed."""
 
@@ -46,8 +52,14 @@ class Node(Endpoint):
         return self.spawn(argv, name=name, env=env)
 
     @abstractmethod
-    def write(self, path: str, text: str | bytes, *, secret: bool = False) -> Path:
-        """Write a file below ``directory`` (mode 0600 if secret, else 0644); return its path."""
+    def write(
+        self, path: str, text: str | bytes, *, secret: bool = False, executable: bool = False
+    ) -> Path:
+        """Write a file below ``directory``; return its path. Its mode is 0600 if secret, else 0644;
+        who may read it may execute it too if ``executable``.
+
+        A relative path is one below ``directory``, here and in read(), exists(), remove(), dial().
+        """
 
     @abstractmethod
     def remove(self, path: str) -> None:

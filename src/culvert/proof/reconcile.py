@@ -60,6 +60,10 @@ class LinkCount:
 
 NONE = LinkCount(0, 0)
 
+_TOO_FEW = (
+    "switch compression off in the VPN, if it has any; else find traffic that bypassed the tunnel"
+)
+
 
 def on_the_wire(outer_length: int, ethernet_mtu: int, version: IpVersion = IpVersion.V4) -> int:
     """IP bytes of a packet after fragmentation (RFC 791; RFC 8200): each fragment has the headers
@@ -142,15 +146,16 @@ def reconcile(
     low_bound, high_bound = _tolerated(low, high, sent.packets, duplication)
     high += own_bytes
     high_bound += own_bytes + to_control.ip_bytes
+    too_few = most < low_bound
     inner = f"{received.packets} to {sent.packets} inner packets"
     return Check(
         name=f"bytes reconcile {direction}",
-        passed=least <= high_bound and most >= low_bound,
+        passed=least <= high_bound and not too_few,
         detail=(
             f"{inner} must cost {low / 1e6:.3f} to {high / 1e6:.3f} MB on the link, "
             f"{link.counted_by} counted {_megabytes(least, most)} ({rule})" + _beside(to_control)
         ),
-        remedy="find other traffic on the link, or traffic that bypassed the tunnel",
+        remedy=_TOO_FEW if too_few else "find other traffic on the link",
         figures={
             "sent_packets": sent.packets,
             "received_packets": received.packets,

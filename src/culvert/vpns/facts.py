@@ -152,14 +152,17 @@ def missing_tun(host: Host) -> list[Missing]:
 def wait_for_device(
     vpn: str, node: Node, device: str, process: Process, *, deadline_s: float
 ) -> None:
-    """Return when the program has created its device, and the device is up with an address.
+    """Return when the program has created its device, and the device is up with an address that
+    is not the kernel's own (fe80::).
 
     Raises VpnError with the end of the program's log.
     """
 
     def ready() -> bool:
         link = node.link(device)
-        return link is not None and link.up and bool(link.addresses)
+        return (
+            link is not None and link.up and not all(each.is_link_local for each in link.addresses)
+        )
 
     wait_for_fact(
         ready,

@@ -44,7 +44,8 @@ class TunDevice(Vpn):
     """0: its packets have none."""
     programs: Sequence[str] = ()
     """Names of all programs that members and servers run, on PATH or among Culvert's tools. The
-    first is the VPN's own: it prints the version."""
+    first is the VPN's own: it prints the version. A ``TunProgram`` has its ``program`` and its
+    ``server_program`` there without being told: its driver writes further ones only."""
     by_hand: ClassVar[frozenset[str]] = frozenset()
     """Those of them that ``culvert install`` does not provide."""
     version_arguments: ClassVar[Sequence[str]] = ("--version",)

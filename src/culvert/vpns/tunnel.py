@@ -188,12 +188,12 @@ class TunProgram(TunDevice, TunnelVpn):
     """
 
     program: ClassVar[str]
-    """Its name; ``programs`` are others that it needs."""
+    """Its name, the first of ``programs``."""
     server_program: ClassVar[str] = ""
-    """The responder's, if it runs another one."""
+    """The responder's, if it runs another one: the second of ``programs``."""
     configures_device: ClassVar[bool] = True
     """Whether the program gives its device the address and the MTU, and sets it up; otherwise
-    Culvert does, once the device is there."""
+    Culvert does, once ``has_made_device()``."""
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:
         super().__init__(variant, options)
@@ -220,6 +220,13 @@ class TunProgram(TunDevice, TunnelVpn):
             ends = source, self.target
             wait_for_echo(self.id, ends, address, process, deadline_s=most_s)
 
+    def has_made_device(self, node: Node, process: Process) -> bool:
+        """Whether Culvert may configure the device: it is there. A driver whose program goes on to
+        change its device afterwards overrides this with the fact that it is done, such as a line of
+        ``process.log_text()``: until then it may fail because the device is up."""
+        del process
+        return node.link(self.device_on(node)) is not None
+
     def start(self, node: Node) -> Process:
         """Start the program on a node and wait for its device."""
         responds = node.name == self.target.name
@@ -228,7 +235,7 @@ class TunProgram(TunDevice, TunnelVpn):
         process = self.launch(node, program, *self.arguments(node))
         if not self.configures_device:
             what = f"{program} on node {node.name} made {device}"
-            self.await_fact(lambda: node.link(device), process, what)
+            self.await_fact(lambda: self.has_made_device(node, process), process, what)
             self.set_up_device(node)
         wait_for_device(self.id, node, device, process, deadline_s=self.up_deadline_s)
         return process

@@ -93,6 +93,11 @@ def test_what_is_stopped_takes_its_children_along(node: SshNode, demo: DemoHosts
 
 def test_files_and_secrets(node: SshNode, demo: DemoHosts) -> None:
     path = node.write("deep/key", "secret", secret=True)
+    script = node.write("deep/up", "#!/bin/sh\necho $1\n", executable=True)
+    assert node.run([str(script), "it runs"]).stdout == "it runs\n"
+    assert node.read("deep/up").startswith(b"#!/bin/sh")
+    node.remove("deep/up")
+    assert (node.exists("deep/up"), node.exists("deep/key")) == (False, True)
     assert node.read(str(path)) == b"secret"
     shown = node.run(["stat", "-c", "%u %a", str(path), str(node.directory)]).stdout
     assert shown.split() == ["0", "600", "0", "700"]

@@ -18,7 +18,7 @@ from culvert.errors import NotPossible
 from culvert.labs.base import Lab
 from culvert.labs.host import Completed, Host, Variables
 from culvert.labs.kind import InNamespaces, OnThisMachine, Place
-from culvert.labs.node import Node
+from culvert.labs.node import Node, mode_of
 from culvert.labs.process import Process
 from culvert.labs.room import Machine
 from culvert.labs.this_machine import ThisMachine
@@ -125,18 +125,20 @@ class NestedNode(Node):
         return self._machine.has(feature)
 
     def exists(self, path: str) -> bool:
-        return self.run(["test", "-e", path], check=False).returncode == 0
+        return self.run(["test", "-e", str(self.directory / path)], check=False).returncode == 0
 
     def read(self, path: str) -> bytes:
-        done = self.run(["cat", path], check=False)
+        done = self.run(["cat", str(self.directory / path)], check=False)
         if done.returncode != 0:
             raise FileNotFoundError(path)
         return done.stdout.encode()
 
-    def write(self, path: str, text: str | bytes, *, secret: bool = False) -> Path:
+    def write(
+        self, path: str, text: str | bytes, *, secret: bool = False, executable: bool = False
+    ) -> Path:
         file = self.directory / path
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file.touch(mode=0o600 if secret else 0o644)
+        file.touch(mode=mode_of(secret=secret, executable=executable))
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
         return file
 

@@ -21,14 +21,12 @@ from culvert.labs.hosts.remote.agent import encoded
 from culvert.labs.hosts.remote.pipes import CHUNK, dial
 from culvert.labs.hosts.remote.process import RemoteProcess
 from culvert.labs.namespace import sysctls
-from culvert.labs.node import Node
+from culvert.labs.node import Node, mode_of
 from culvert.labs.passage import PASSAGES
 from culvert.labs.process import Process
 from culvert.topology.graph import Role
 from culvert.topology.ip import Interface
 from culvert.topology.plan import Attachment
-
-SECRET, PUBLIC = 0o600, 0o644
 
 
 class SshNode(Node):
@@ -114,7 +112,9 @@ class SshNode(Node):
 
     # -- files -------------------------------------------------------------------------------------
 
-    def write(self, path: str, text: str | bytes, *, secret: bool = False) -> Path:
+    def write(
+        self, path: str, text: str | bytes, *, secret: bool = False, executable: bool = False
+    ) -> Path:
         target = self.directory / path
         if ".." in target.parts or not target.is_relative_to(self.directory):
             raise UsageError(path, f"is not below {self.directory}", "use a relative path")
@@ -125,7 +125,7 @@ class SshNode(Node):
                     "write",
                     path=str(target),
                     data=encoded(content[start : start + CHUNK]),
-                    mode=SECRET if secret else PUBLIC,
+                    mode=mode_of(secret=secret, executable=executable),
                     append=start > 0,
                 )
         except OSError as error:
@@ -142,19 +142,19 @@ class SshNode(Node):
 
     def read(self, path: str) -> bytes:
         """In the view of the run's programs: /run is their own."""
-        return self.host.read(path)
+        return self.host.read(str(self.directory / path))
 
     def exists(self, path: str) -> bool:
-        return self.host.exists(path)
+        return self.host.exists(str(self.directory / path))
 
     def remove(self, path: str) -> None:
-        self.host.agent.call("remove", path=path)
+        self.host.agent.call("remove", path=str(self.directory / path))
 
     def has(self, feature: str) -> bool:
         return self.host.has(feature)
 
     def dial(self, path: str) -> socket.socket:
-        return dial(self.host.agent, path)
+        return dial(self.host.agent, str(self.directory / path))
 
     def monotonic_ns(self) -> int:
         return int(self.host.clocks()["monotonic_ns"])

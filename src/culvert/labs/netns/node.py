@@ -25,7 +25,7 @@ from culvert.labs.namespace.programs import Programs, environment
 from culvert.labs.namespace.thread import NamespaceThread
 from culvert.labs.namespace.view import NodeView
 from culvert.labs.netns import facts
-from culvert.labs.node import Enterable, Node, Steerable
+from culvert.labs.node import Enterable, Node, Steerable, mode_of
 from culvert.labs.process import Process
 from culvert.labs.this_machine import ThisMachine
 from culvert.machine import cgroup
@@ -147,7 +147,9 @@ class NetnsNode(Node, Enterable, Steerable):
 
     # -- files -------------------------------------------------------------------------------------
 
-    def write(self, path: str, text: str | bytes, *, secret: bool = False) -> Path:
+    def write(
+        self, path: str, text: str | bytes, *, secret: bool = False, executable: bool = False
+    ) -> Path:
         target = (self.directory / path).resolve()
         if not target.is_relative_to(self.directory):
             raise UsageError(path, f"is not below {self.directory}", "use a relative path")
@@ -155,7 +157,7 @@ class NetnsNode(Node, Enterable, Steerable):
         target.unlink(missing_ok=True)
         # Created with its mode: a secret is never readable by others.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        descriptor = os.open(target, flags, 0o600 if secret else 0o644)
+        descriptor = os.open(target, flags, mode_of(secret=secret, executable=executable))
         with os.fdopen(descriptor, "wb") as file:
             file.write(text.encode() if isinstance(text, str) else text)
         return target
@@ -196,8 +198,8 @@ class NetnsNode(Node, Enterable, Steerable):
         return connection
 
     def file(self, path: str) -> Path:
-        """The host's path of an absolute path in the node's view (such as /run/x.sock)."""
-        return self._view.file(path)
+        """The host's path of a path in the node's view (such as /run/x.sock)."""
+        return self._view.file(str(self.directory / path))
 
     def keep_changes(self, *paths: str) -> None:
         """A copy of a file; an overlay of a directory. Both end with the lab."""

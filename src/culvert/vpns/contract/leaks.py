@@ -107,8 +107,10 @@ def witnessed(lab: Lab, story: Story) -> Iterator[LeakWitness]:
 def _noted_write(node: Node, witness: LeakWitness, story: Story) -> Callable[..., Path]:
     write = node.write
 
-    def noted(path: str, text: str | bytes, *, secret: bool = False) -> Path:
-        written = write(path, text, secret=secret)
+    def noted(
+        path: str, text: str | bytes, *, secret: bool = False, executable: bool = False
+    ) -> Path:
+        written = write(path, text, secret=secret, executable=executable)
         if secret:
             words = text if isinstance(text, str) else text.decode(errors="replace")
             witness.secrets[written] = words

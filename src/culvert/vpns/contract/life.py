@@ -36,6 +36,8 @@ _TCP = 6
 _CRASHES = 4
 _SMALLEST_INNER = 28
 
+_COMPRESSED = ": fewer bytes than they carry; if the VPN compresses, switch that off"
+
 
 class Life:
     """One tunnel's life."""
@@ -206,8 +208,9 @@ class Life:
                 went = f"as {carriers}" if carriers else self._elsewhere(sent)
                 self.breaks(
                     Rule.LENGTHS,
-                    f"an inner packet of {inner} bytes should be {expected or 'some'} outside; "
-                    f"{PINGS} pings went out {went}",
+                    f"an inner packet of {inner} bytes must be {expected or f'at least {inner}'} "
+                    f"bytes outside; {PINGS} pings went out {went}"
+                    + (_COMPRESSED if 0 < sum(carriers) < inner * PINGS else ""),
                 )
         self.findings.looked_at.add(Rule.LENGTHS)
 
