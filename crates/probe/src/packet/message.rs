@@ -10,6 +10,9 @@ const HEADERS: usize = 64;
 /// The most bytes of a message that are neither fixed nor ciphertext, in front and behind together: as
 /// many as a fragment of IKE on the port of ESP has. In more a driver could declare inner headers.
 const MOST_HEADER: usize = 48;
+/// In more than these it is a handshake's, of which a tunnel sends few: data through a relay of Nebula
+/// have 28, ESP 16.
+const MOST_OF_DATA: usize = 28;
 /// The least of ciphertext: a short authentication tag.
 const LEAST_CIPHERTEXT: usize = 8;
 /// What may be clear text counts from this length on: keepalives are shorter.
@@ -92,8 +95,12 @@ pub fn judge<'a>(messages: &[Message], seen: &Seen<'a>, super_packet: bool) -> J
             seen.payload.get(from..end).unwrap_or_default(),
             super_packet,
         );
+        let judged = match of_noise(bytes) {
+            Verdict::Fits if message.open_bytes() > MOST_OF_DATA => Verdict::Readable,
+            judged => judged,
+        };
         found = Judged {
-            verdict: of_noise(bytes),
+            verdict: judged,
             message: Some(number),
             ciphertext: bytes,
         };
@@ -122,6 +129,16 @@ fn of_noise(bytes: &[u8]) -> Verdict {
 }
 
 impl Message {
+    /// Bytes that are neither fixed nor ciphertext.
+    fn open_bytes(&self) -> usize {
+        let (from, behind) = self.noise.unwrap_or_default();
+        let fixed = |at: &usize| {
+            let mut of_it = self.fixed.iter().filter(|(place, _, _)| place == at);
+            of_it.any(|(_, mask, _)| *mask == u8::MAX)
+        };
+        (0..from).filter(|at| !fixed(at)).count() + behind
+    }
+
     fn fits(&self, seen: &Seen<'_>, super_packet: bool) -> bool {
         let length = seen.payload_length;
         let as_long = length >= self.least
@@ -175,7 +192,7 @@ mod tests {
 
     fn data() -> Vec<Message> {
         let json = r#"[{"fixed":[[0,255,4],[1,255,0]],"least":32,"step":16,"noise":[16,0]},
-                       {"fixed":[[0,255,1],[1,255,0]],"least":148,"most":148,"noise":[4,32]},
+                       {"fixed":[[0,255,1],[1,255,0]],"least":148,"most":148,"noise":[4,16]},
                        {"fixed":[[0,255,2]],"least":64}]"#;
         serde_json::from_str(json).unwrap()
     }
@@ -199,7 +216,7 @@ mod tests {
         assert_eq!(judge(&[]), Verdict::Stranger);
         let clear = [&message(4, 0)[..], &[b'x'; 1008]].concat();
         assert_eq!(judge(&clear), Verdict::Structured);
-        let behind = [&[1, 0, 0, 0][..], &noise(112), &[0; 32]].concat();
+        let behind = [&[1, 0, 0, 0][..], &noise(128), &[0; 16]].concat();
         assert_eq!(
             judge(&behind),
             Verdict::Fits,
@@ -221,13 +238,32 @@ mod tests {
             };
             of(&[message], &udp(&noise(bytes)), usize::MAX, false)
         };
-        assert_eq!(judge(48, 0, 56), Verdict::Fits);
-        assert_eq!(judge(32, 16, 56), Verdict::Fits);
+        assert_eq!(judge(48, 0, 56), Verdict::Readable);
+        assert_eq!(judge(32, 16, 56), Verdict::Readable);
+        assert_eq!(judge(12, 16, 36), Verdict::Fits);
         assert_eq!(judge(48, 0, 55), Verdict::Stranger, "it has no tag");
         assert_eq!(judge(49, 0, 1000), Verdict::Stranger, "a long header");
         assert_eq!(judge(0, 49, 1000), Verdict::Stranger);
         assert_eq!(judge(2000, 0, 1000), Verdict::Stranger, "behind its end");
         assert_eq!(judge(usize::MAX, 1, 1000), Verdict::Stranger);
+    }
+
+    #[test]
+    fn a_long_header_is_a_handshakes() {
+        let judge = |from: usize, fixed: usize| {
+            let message = Message {
+                fixed: (0..fixed).map(|at| (at, 0xff, 7)).collect(),
+                noise: Some((from, 0)),
+                ..Message::default()
+            };
+            let packet = udp(&[&[7; 48][..], &noise(500)].concat()[48 - from..]);
+            of(&[message], &packet, usize::MAX, false)
+        };
+        assert_eq!(judge(28, 0), Verdict::Fits);
+        assert_eq!(judge(29, 0), Verdict::Readable);
+        assert_eq!(judge(29, 1), Verdict::Fits);
+        assert_eq!(judge(48, 20), Verdict::Fits);
+        assert_eq!(judge(48, 19), Verdict::Readable);
     }
 
     #[test]
