@@ -107,7 +107,8 @@ class Format:
             fixed=tuple((at + i, 0xFF, byte) for i, byte in enumerate(self._type(kind))),
             least=at + length,
             most=at + length,
-            noise_from=at + noise_from,
+            # Random bytes before the message leave its header in the middle of what is random.
+            noise_from=None if at else noise_from,
             noise_behind=clear,
         )
 
