@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import count
+from itertools import count, pairwise
 
 import numpy as np
 
@@ -18,9 +18,14 @@ MOST_LOOKS = 200
 """For a plan without an end; later looks take what the last of these takes."""
 
 
-@cache
 def levels(first: int, last: int, alpha: float) -> tuple[float, ...]:
-    """Two-sided levels of looks after ``first``, ``first`` + 1, ..., ``last`` repetitions.
+    """Two-sided levels of looks after ``first``, ``first`` + 1, ..., ``last`` repetitions."""
+    return levels_at(tuple(range(first, last + 1)), alpha)
+
+
+@cache
+def levels_at(looks: tuple[int, ...], alpha: float) -> tuple[float, ...]:
+    """Two-sided levels of looks after so many repetitions each, ascending.
 
     Alpha is spent as alpha ln(1 + (e - 1) n / last) (Lan and DeMets, Biometrika 70, 1983: the shape
     of Pocock's test): early looks get as much as late ones. The levels follow by integrating the
@@ -30,28 +35,31 @@ def levels(first: int, last: int, alpha: float) -> tuple[float, ...]:
     """
     from scipy.special import ndtr, ndtri  # noqa: PLC0415 - slow to import, seldom needed
 
+    first, last = looks[0], looks[-1]
     spent = _spent(first, last, alpha)
     bound = -float(ndtri(spent / 2))
     found = [2 * float(ndtr(-bound))]
     reach = bound * math.sqrt(first)
     sums = np.linspace(-reach, reach, _POINTS)
     density = np.exp(-(sums**2) / (2 * first)) / math.sqrt(2 * math.pi * first)
-    for n in range(first + 1, last + 1):
+    for before, n in pairwise(looks):
         weights = np.full(_POINTS, sums[1] - sums[0])
         weights[[0, -1]] /= 2
         mass = density * weights
         budget = _spent(n, last, alpha) - spent
         spent += budget
+        sd = math.sqrt(n - before)
         low, high = 0.0, 40.0
         while high - low > 1e-9:
             bound = (low + high) / 2
             reach = bound * math.sqrt(n)
-            crossed = float(mass @ (ndtr(sums - reach) + ndtr(-sums - reach)))
+            beyond = ndtr((sums - reach) / sd) + ndtr((-sums - reach) / sd)
+            crossed = float(mass @ beyond)
             low, high = (bound, high) if crossed > budget else (low, bound)
         found.append(2 * float(ndtr(-bound)))
         ahead = np.linspace(-reach, reach, _POINTS)
         steps = ahead[:, None] - sums[None, :]
-        density = np.exp(-(steps**2) / 2) @ mass / math.sqrt(2 * math.pi)
+        density = np.exp(-((steps / sd) ** 2) / 2) @ mass / (sd * math.sqrt(2 * math.pi))
         sums = ahead
     return tuple(found)
 

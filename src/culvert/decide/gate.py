@@ -1,0 +1,162 @@
+"""Whether a head is slower than its base: one primary figure, a covariate, a few looks.
+
+The head and the base are measured in the same blocks of random order. The primary figure is tested
+one-sided; the others follow in a fixed sequence, each only after the one before it is slower, so
+the error rate is that of the first. A covariate that the builds do not affect, such as the CPU time
+of the measuring program, takes out what the machine did inside a block (ANCOVA on block
+differences).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from culvert.metrics import Better
+from culvert.statistics.looks import levels_at
+from culvert.statistics.serial import FEWEST
+from culvert.statistics.values import Array, ratio_of
+
+ALPHA = 0.05
+"""How often an equal head is called slower at most, over all looks."""
+POWER = 0.8
+
+
+class Outcome(StrEnum):
+    """What a gate says of a head, or of one of its figures."""
+
+    SLOWER = "slower"
+    NOT_SLOWER = "not shown to be slower"
+    OPEN = "open until the next look"
+    BROKEN = "no trial of the head counts"
+    NO_BASE = "no trial of the base counts"
+    TOO_FEW = f"fewer than {FEWEST} blocks with both"
+    NOT_TESTED = "not tested: the figure before it is not slower"
+
+
+PASSES = frozenset({Outcome.NOT_SLOWER, Outcome.OPEN, Outcome.NOT_TESTED})
+"""With any other outcome of its first figure a gate does not pass."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of both builds, by block. ``covariate``: of the same trials, or empty."""
+
+    name: str
+    better: Better
+    base: Array
+    head: Array
+    base_covariate: Array
+    head_covariate: Array
+
+    def slowdowns(self) -> tuple[Array, Array | None]:
+        """Logarithms of the slowdown of each block that has both, and of the covariate's ratio.
+
+        No covariate where it is missing, not positive, or the same in all blocks.
+        """
+        known = (self.base > 0) & (self.head > 0)
+        sign = -1.0 if self.better is Better.MORE else 1.0
+        found = sign * np.log(self.head[known] / self.base[known])
+        covariates = (self.base_covariate, self.head_covariate)
+        if any(one.shape != self.base.shape for one in covariates):
+            return found, None
+        ours, theirs = self.head_covariate[known], self.base_covariate[known]
+        if not ((ours > 0) & (theirs > 0)).all():
+            return found, None
+        beside = np.log(ours / theirs)
+        if beside.size < FEWEST or np.ptp(beside) <= 1e-12:
+            return found, None
+        return found, beside
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The answer on one figure. Ratios: 1.05 is 5 % slower.
+
+    ``slowdown`` is the estimate. ``bound``: no slowdown above it, with 95 % over all looks;
+    ``least``: the slowdown that so many blocks find in 80 % of the runs. None without a test.
+    """
+
+    name: str
+    outcome: Outcome
+    n: int
+    slowdown: float | None = None
+    bound: float | None = None
+    least: float | None = None
+    p_value: float | None = None
+
+
+def gate(
+    figures: Sequence[Figure], looks: tuple[int, ...], *, margin: float = 0.0
+) -> tuple[Judged, ...]:
+    """Judge a head. ``figures``: the primary one first. ``looks``: the numbers of blocks after
+    which it is judged, ascending. ``margin``: a slowdown up to this share is accepted.
+
+    The outcome of the gate is that of its first figure.
+    """
+    found: list[Judged] = []
+    go_on = True
+    for figure in figures:
+        one = judged(figure, looks, margin)
+        if not go_on:
+            one = Judged(one.name, Outcome.NOT_TESTED, one.n, one.slowdown, one.bound, one.least)
+        go_on = go_on and one.outcome is Outcome.SLOWER
+        found.append(one)
+    return tuple(found)
+
+
+def judged(figure: Figure, looks: tuple[int, ...], margin: float) -> Judged:
+    """One figure alone, one-sided."""
+    from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - slow to import, seldom needed
+
+    for build, none in ((figure.head, Outcome.BROKEN), (figure.base, Outcome.NO_BASE)):
+        if not (build > 0).any():
+            return Judged(figure.name, none, 0)
+    slowdowns, covariate = figure.slowdowns()
+    n = slowdowns.size
+    if n < FEWEST:
+        return Judged(figure.name, Outcome.TOO_FEW, n)
+    estimate, se, df = _adjusted(slowdowns, covariate)
+    level = _level(n, looks)
+    if se == 0:
+        # Nothing scatters: as if each block were one of two.
+        p_value = 0.5**n if estimate > math.log1p(margin) else 1.0
+        bound = least = ratio_of(estimate)
+    else:
+        p_value = float(stdtr(df, (math.log1p(margin) - estimate) / se))
+        critical = float(stdtrit(df, 1 - level))
+        bound = ratio_of(estimate + critical * se)
+        least = ratio_of(math.log1p(margin) + (critical + float(stdtrit(df, POWER))) * se)
+    if p_value <= level:
+        outcome = Outcome.SLOWER
+    else:
+        outcome = Outcome.OPEN if n < looks[-1] else Outcome.NOT_SLOWER
+    adjusted = min(1.0, p_value * ALPHA / level)
+    return Judged(figure.name, outcome, n, ratio_of(estimate), bound, least, adjusted)
+
+
+def _level(n: int, looks: tuple[int, ...]) -> float:
+    """What this look may spend, one-sided; that of the last look that n blocks have reached."""
+    reached = max(sum(n >= one for one in looks), 1)
+    return levels_at(looks, 2 * ALPHA)[reached - 1] / 2
+
+
+def _adjusted(slowdowns: Array, covariate: Array | None) -> tuple[float, float, float]:
+    """Mean, standard error and degrees of freedom; at equal covariates, if there is one."""
+    n = slowdowns.size
+    about = slowdowns - slowdowns.mean()
+    if np.ptp(slowdowns) <= 1e-12 * max(1.0, float(np.abs(slowdowns).max())):
+        return float(slowdowns.mean()), 0.0, n - 1.0
+    if covariate is None:
+        return float(slowdowns.mean()), float(np.sqrt(about @ about / (n - 1) / n)), n - 1.0
+    middle = float(covariate.mean())
+    beside = covariate - middle
+    spread = float(beside @ beside)
+    slope = float(beside @ about) / spread
+    rest = about - slope * beside
+    variance = float(rest @ rest) / (n - 2) * (1 / n + middle**2 / spread)
+    return float(slowdowns.mean()) - slope * middle, math.sqrt(variance), n - 2.0
