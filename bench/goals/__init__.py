@@ -8,6 +8,7 @@ from bench.goals.clear_packet import ClearPacketHosts, ClearPacketNetns, ClearPa
 from bench.goals.cluster_leaks import ClusterLeaksCaught
 from bench.goals.cluster_life import ClusterUp, PodsFirstFigure
 from bench.goals.exact_loss import ExactLoss
+from bench.goals.gate import GATES
 from bench.goals.gateway_1000 import Gateway1000
 from bench.goals.gateway_agreement import (
     GatewayAgrees8,
@@ -121,6 +122,7 @@ GOALS: tuple[type[Goal], ...] = (
     QuickVerdicts,
     QuickMeasuring,
     PartsWithinWhole,
+    *GATES,
     *STATEMENTS,
     ImportSpeed,
     Replay,

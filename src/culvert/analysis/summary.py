@@ -98,9 +98,9 @@ def summarise_observed(observed: pl.DataFrame, *, looks: Looks = ONCE) -> pl.Dat
     )
 
 
-def with_intervals(frame: pl.DataFrame, looks: Looks, *, serial: bool = True) -> pl.DataFrame:
+def with_intervals(frame: pl.DataFrame, looks: Looks) -> pl.DataFrame:
     """Replace the list column ``values`` by ``low``, ``high`` and ``note`` of its median."""
-    intervals = median_intervals(frame["values"].to_list(), looks, serial=serial)
+    intervals = median_intervals(frame["values"].to_list(), looks)
     return frame.drop("values").with_columns(*interval_columns(intervals))
 
 

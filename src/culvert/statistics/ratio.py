@@ -1,5 +1,5 @@
-"""The ratio and the difference of the medians of two independent series, correlated or not, and the
-standard error of a median."""
+"""The ratio of the medians of two independent series, correlated or not, and the standard error of
+a median."""
 
 from __future__ import annotations
 
@@ -76,15 +76,6 @@ def ratio_of_medians(a: Values, b: Values, seed: int = 0) -> Interval:
         return Interval(None, None, Note.NOT_POSITIVE)
     ends = _ends(np.log(x), np.log(y), seed)
     return Interval(ratio_of(ends[0]), ratio_of(ends[1])) if ends else _CONSTANT
-
-
-def difference_of_medians(a: Values, b: Values, seed: int = 0) -> Interval:
-    """The interval of median(a) - median(b), as ``ratio_of_medians`` has that of the ratio."""
-    x, y = array(a), array(b)
-    if min(x.size, y.size) < FEWEST:
-        return Interval(None, None, Note.TOO_FEW)
-    ends = _ends(x, y, seed)
-    return Interval(*ends) if ends else _CONSTANT
 
 
 _CONSTANT = Interval(None, None, Note.CONSTANT)
