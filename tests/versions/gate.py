@@ -9,25 +9,21 @@ its own. A fixed threshold compares with an earlier run, and runs of one program
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 
-from culvert.analysis.column import Columns
-from culvert.analysis.compare.comparison import comparisons_in_run
-from culvert.analysis.compare.verdict import Change
-from culvert.analysis.observations import observations
+from culvert.decide.gate import Figure, gate
+from culvert.metrics import Better
 from culvert.statistics.values import Array
-from tests.analysis.frames import rows
 
+NONE = np.array([])
+PRIMARY = ("tcp", "cpu_vpn_s_per_gb", 1)
 METRICS = (
     ("tcp", "goodput_bps", -1),
     ("tcp", "cpu_s_per_gb", 1),
-    ("tcp", "cpu_vpn_s_per_gb", 1),
+    PRIMARY,
     ("rtt", "rtt_p50_us", 1),
 )
 """What the study ``gate`` compares; whether a slower VPN has less or more of it."""
 BLOCK_SD, RUN_SD = 0.05, 0.02
-BASE, HEAD = "wireguard/go@base", "wireguard/go@head"
-BOTH = f"{BASE} \u2192 {HEAD}"
 SLOWEST = 0.10
 
 
@@ -40,26 +36,11 @@ def simulated(noise: np.random.Generator, blocks: int, scatter: float, slow: flo
     return found
 
 
-def gate(logarithms: Array) -> set[Change]:
-    """The verdicts of one run."""
-    frames = [
-        rows(
-            {
-                vpn: [float(one) for one in 1e3 * np.exp(series)]
-                for vpn, series in zip((BASE, HEAD), figures, strict=True)
-            },
-            metric=metric,
-            measurement=measurement,
-            first_trial=1 + 2 * number * logarithms.shape[2],
-        )
-        for number, ((measurement, metric, _), figures) in enumerate(
-            zip(METRICS, logarithms, strict=True)
-        )
-    ]
-    observed = observations(pl.concat(frames))
-    a, b = (observed.filter(vpn=vpn).with_columns(vpn=pl.lit(BOTH)) for vpn in (BASE, HEAD))
-    found = comparisons_in_run(a, b, Columns(observed).of, (BASE, HEAD))
-    return {one.change for one in found}
+def fails(logarithms: Array) -> bool:
+    """Whether the gate fails the head: by the VPN's CPU time, without a covariate."""
+    base, head = np.exp(logarithms[METRICS.index(PRIMARY)])
+    figure = Figure(PRIMARY[1], Better.LESS, base, head, NONE, NONE)
+    return gate([figure], (base.size,))[0].fails
 
 
 def threshold(noise: np.random.Generator, logarithms: Array, largest: float) -> bool:
@@ -78,7 +59,7 @@ def rates(
     failed = np.zeros((times, 1 + len(thresholds)))
     for one in failed:
         figures = simulated(noise, blocks, scatter, slow)
-        one[0] = Change.SLOWER in gate(figures)
+        one[0] = fails(figures)
         one[1:] = [threshold(noise, figures, largest) for largest in thresholds]
     return tuple(map(float, failed.mean(axis=0)))
 

@@ -9,10 +9,9 @@ from tests.versions.gate import rates
 TIMES = 60
 
 
-@pytest.mark.parametrize("slow", [0.0, 0.03])
-def test_the_gate_passes_what_is_no_slower_than_the_tolerance(slow: float) -> None:
+def test_the_gate_passes_an_equal_head() -> None:
     # With a true rate of 5 % more than 8 of 60 have a probability below 1 %.
-    assert rates(TIMES, 20, 0.02, slow)[0] <= 8 / TIMES
+    assert rates(TIMES, 20, 0.02, 0.0)[0] <= 8 / TIMES
 
 
 @pytest.mark.parametrize(("slow", "scatter", "stated"), [(0.05, 0.01, 0.9), (0.1, 0.02, 0.95)])

@@ -23,6 +23,7 @@ def document(outcome: CompareOutcome) -> dict[str, Any]:
         "paired": outcome.paired,
         "regressed": outcome.regressed,
         "counts": {str(change): count for change, count in outcome.counts.items()},
+        "gate": [asdict(one) | {"outcome": str(one.outcome)} for one in outcome.gate],
         "warnings": list(outcome.warnings),
         "comparisons": [_comparison(one) for one in outcome.found],
         "absent": [

@@ -6,24 +6,31 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from culvert.analysis.compare.verdict import Change
 from culvert.compare.outcome import CompareOutcome
-from culvert.compare.words import WordedLine, lines, missing, summary
+from culvert.compare.words import WordedLine, gate_sentences, lines, missing, summary
 from culvert.console import printable
 
 
 def junit(outcome: CompareOutcome) -> str:
-    """One test per comparison: slower fails; undecided and missing ones are skipped."""
+    """One test per comparison: slower fails, if no gate judges; undecided and missing ones are
+    skipped. And one per figure of the gate."""
     suite = Element("testsuite", name=f"culvert compare {_text(outcome.name)}")
     shown = lines(outcome)
     for line in shown:
         case = SubElement(
             suite, "testcase", classname=_text(line.vpn), name=_text(f"{line.cell}: {line.metric}")
         )
-        if line.verdict is Change.SLOWER and not line.control:
+        if line.verdict is Change.SLOWER and not line.control and not outcome.gate:
             failure = SubElement(case, "failure", message=_text(_sentence(line)))
             failure.text = failure.get("message")
         elif line.verdict is Change.UNCLEAR:
             SubElement(case, "skipped", message=_text(f"cannot tell: {line.note}"))
         SubElement(case, "system-out").text = _text(_sentence(line))
+    for judged, sentence in zip(outcome.gate, gate_sentences(outcome), strict=True):
+        case = SubElement(suite, "testcase", classname="gate", name=judged.name)
+        if judged.fails:
+            failure = SubElement(case, "failure", message=_text(sentence))
+            failure.text = failure.get("message")
+        SubElement(case, "system-out").text = _text(sentence)
     absent = missing(outcome)
     for one in absent:
         case = SubElement(suite, "testcase", classname="not compared", name=_text(one))

@@ -21,6 +21,7 @@ from culvert.analysis.declared import compared_metrics
 from culvert.analysis.observations import observations
 from culvert.compare.machines import across, warnings
 from culvert.compare.side import Runs
+from culvert.decide.gate import Judged
 from culvert.errors import UsageError
 from culvert.study.table import near
 
@@ -46,6 +47,8 @@ class CompareOutcome:
     found: tuple[Comparison, ...]
     absent: tuple[Absent, ...]
     warnings: tuple[str, ...]
+    gate: tuple[Judged, ...] = ()
+    """Its answers, the primary figure first; empty where none judges."""
 
     @property
     def several(self) -> bool:
@@ -65,6 +68,9 @@ class CompareOutcome:
 
     @property
     def regressed(self) -> bool:
+        """By the gate, if one judges."""
+        if self.gate:
+            return any(one.fails for one in self.gate)
         return self.counts[Change.SLOWER] > 0
 
 

@@ -8,6 +8,8 @@ import polars as pl
 
 from culvert.analysis.compare.comparison import Comparison
 from culvert.analysis.compare.verdict import SCATTERS, Change
+from culvert.analysis.declared import title_of
+from culvert.compare.gate import headline, in_words
 from culvert.compare.outcome import CompareOutcome
 from culvert.compare.sheet import Row, Sheet, Verdicts
 from culvert.compare.side import Runs, Side
@@ -68,10 +70,11 @@ def sheet(outcome: CompareOutcome) -> Sheet:
         note = f"the baseline; {line.note}".rstrip("; ") if line.control else line.note
         style = STYLES[line.verdict]
         rows.append(Row(str(line.verdict), style, (*line.texts, note), line.control))
+    said = summary(outcome)
     return Sheet(
-        summary(outcome),
+        f"{headline(outcome.gate)}; {said}" if outcome.gate else said,
         outcome.regressed,
-        heading(outcome),
+        [*heading(outcome), *(("gate", sentence) for sentence in gate_sentences(outcome))],
         outcome.warnings,
         [figure_table("A", "B", rows)],
         missing(outcome),
@@ -89,6 +92,12 @@ def lines(outcome: CompareOutcome) -> list[WordedLine]:
     """Every comparison, in the order of display."""
     labels = _labels(outcome)
     return [_line(one, labels) for one in outcome.found]
+
+
+def gate_sentences(outcome: CompareOutcome) -> list[str]:
+    """Of each figure that the gate judged."""
+    measured = {one.metric: one.measurement for one in outcome.found}
+    return [in_words(one, title_of(one.name, measured.get(one.name, ""))) for one in outcome.gate]
 
 
 def heading(outcome: CompareOutcome) -> list[tuple[str, str]]:

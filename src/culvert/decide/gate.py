@@ -38,10 +38,6 @@ class Outcome(StrEnum):
     NOT_TESTED = "not tested: the figure before it is not slower"
 
 
-PASSES = frozenset({Outcome.NOT_SLOWER, Outcome.OPEN, Outcome.NOT_TESTED})
-"""With any other outcome of its first figure a gate does not pass."""
-
-
 @dataclass(frozen=True)
 class Figure:
     """One figure of both builds, by block. ``covariate``: of the same trials, or empty."""
@@ -89,9 +85,14 @@ class Judged:
     least: float | None = None
     p_value: float | None = None
 
+    @property
+    def fails(self) -> bool:
+        """Whether a gate does not pass because of this figure."""
+        return self.outcome in (Outcome.SLOWER, Outcome.BROKEN)
+
 
 def gate(
-    figures: Sequence[Figure], looks: tuple[int, ...], *, margin: float = 0.0
+    figures: Sequence[Figure], looks: tuple[int, ...], *, margin: float = 0.0, alpha: float = ALPHA
 ) -> tuple[Judged, ...]:
     """Judge a head. ``figures``: the primary one first. ``looks``: the numbers of blocks after
     which it is judged, ascending. ``margin``: a slowdown up to this share is accepted.
@@ -101,15 +102,17 @@ def gate(
     found: list[Judged] = []
     go_on = True
     for figure in figures:
-        one = judged(figure, looks, margin)
-        if not go_on:
+        one = judged(figure, looks, margin, alpha)
+        if not go_on and one.bound is not None:
             one = Judged(one.name, Outcome.NOT_TESTED, one.n, one.slowdown, one.bound, one.least)
         go_on = go_on and one.outcome is Outcome.SLOWER
         found.append(one)
     return tuple(found)
 
 
-def judged(figure: Figure, looks: tuple[int, ...], margin: float) -> Judged:
+def judged(
+    figure: Figure, looks: tuple[int, ...], margin: float = 0.0, alpha: float = ALPHA
+) -> Judged:
     """One figure alone, one-sided."""
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - slow to import, seldom needed
 
@@ -121,7 +124,7 @@ def judged(figure: Figure, looks: tuple[int, ...], margin: float) -> Judged:
     if n < FEWEST:
         return Judged(figure.name, Outcome.TOO_FEW, n)
     estimate, se, df = _adjusted(slowdowns, covariate)
-    level = _level(n, looks)
+    level = _level(n, looks, alpha)
     if se == 0:
         # Nothing scatters: as if each block were one of two.
         p_value = 0.5**n if estimate > math.log1p(margin) else 1.0
@@ -135,14 +138,14 @@ def judged(figure: Figure, looks: tuple[int, ...], margin: float) -> Judged:
         outcome = Outcome.SLOWER
     else:
         outcome = Outcome.OPEN if n < looks[-1] else Outcome.NOT_SLOWER
-    adjusted = min(1.0, p_value * ALPHA / level)
+    adjusted = min(1.0, p_value * alpha / level)
     return Judged(figure.name, outcome, n, ratio_of(estimate), bound, least, adjusted)
 
 
-def _level(n: int, looks: tuple[int, ...]) -> float:
+def _level(n: int, looks: tuple[int, ...], alpha: float) -> float:
     """What this look may spend, one-sided; that of the last look that n blocks have reached."""
     reached = max(sum(n >= one for one in looks), 1)
-    return levels_at(looks, 2 * ALPHA)[reached - 1] / 2
+    return levels_at(looks, 2 * alpha)[reached - 1] / 2
 
 
 def _adjusted(slowdowns: Array, covariate: Array | None) -> tuple[float, float, float]:

@@ -55,9 +55,9 @@ def measures(head: Sequence[float]) -> Made:
 @pytest.mark.parametrize(
     ("head", "code", "said"),
     [
-        (BASE, 0, "1 same within 3 %"),
-        ([0.8 * one for one in reversed(BASE)], 1, "1 slower"),
-        ([1.2 * one for one in reversed(BASE)], 0, "1 faster"),
+        (BASE, 0, "The head is not shown to be slower; 1 same within 3 %"),
+        ([0.8 * one for one in reversed(BASE)], 1, "The head is slower; 1 slower"),
+        ([1.2 * one for one in reversed(BASE)], 0, "The head is not shown to be slower; 1 faster"),
     ],
 )
 def test_the_exit_code_is_the_verdict(
@@ -76,7 +76,9 @@ def test_the_exit_code_is_the_verdict(
     assert found.code == code
     assert found.out.startswith(f"### {said}")
     assert found.out == (tmp_path / "out/compare.md").read_text()
-    assert "<testsuite" in (tmp_path / "out/compare.xml").read_text()
+    cases = (tmp_path / "out/compare.xml").read_text()
+    assert ("<failure" in cases) == bool(code)
+    assert 'classname="gate"' in cases
     assert (tmp_path / "out/report.html").exists()
     study = Study.load(tmp_path / "out/versions.toml", installed_catalogue())
     build = study.build_of("wireguard/go@base")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from culvert.analysis.observations import observations
 from culvert.api.opening import measure
 from culvert.api.run import Run
 from culvert.commands.actions.compare import error_rate, metrics_of, share, write
 from culvert.compare.form import Form
+from culvert.compare.gate import judge_head
 from culvert.compare.outcome import CompareOutcome, compare
 from culvert.compare.side import sides
 from culvert.console import err
@@ -45,6 +47,7 @@ class VersionsRequest:
     budget: str
     directory: Path
     tolerance: str
+    margin: str
     alpha: str
     metrics: str | None
 
@@ -53,6 +56,7 @@ def run_versions(request: VersionsRequest, form: Form) -> bool:
     """Print the comparison, write it with the report; true if the head is slower or a cell of it
     has no trial that counts. Raises CulvertError."""
     tolerance = share(request.tolerance, "--tolerance")
+    margin = share(request.margin, "--margin")
     alpha = error_rate(request.alpha)
     if Journal.exists(request.directory):
         why = "it already contains a journal"
@@ -78,6 +82,9 @@ def run_versions(request: VersionsRequest, form: Form) -> bool:
         _require_trials(run, vpn)
     a, b = sides([str(run.directory)], both)
     outcome = compare(a, b, tolerance=tolerance, alpha=alpha, metrics=metrics)
+    observed = observations(a[0].every_row)
+    judged = judge_head(observed, *both, margin=margin, alpha=alpha)
+    outcome = replace(outcome, gate=judged)
     write(outcome, Form.MARKDOWN, run.directory / "compare.md")
     write(outcome, Form.JUNIT, run.directory / "compare.xml")
     err.print(f"report: {run.report().absolute()}", markup=False)

@@ -46,6 +46,9 @@ def versions(
         ),
     ] = None,
     tolerance: Tolerance = "3%",
+    margin: Annotated[
+        str, typer.Option(metavar="SHARE", help="Slowdown that the gate accepts.")
+    ] = "0%",
     alpha: Alpha = "5%",
     metrics: Compared = None,
     form: Annotated[Form, typer.Option("--format", help="Output format.")] = Form.TEXT,
@@ -67,6 +70,7 @@ def versions(
         budget,
         directory or Path("results") / f"versions-{datetime.now():%Y%m%d-%H%M%S}",
         tolerance,
+        margin,
         alpha,
         metrics,
     )
