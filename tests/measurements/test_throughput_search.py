@@ -32,8 +32,8 @@ def plan(max_pps: float, pdr: float = 0.005, search_max_s: float = 60.0) -> Sear
 def trial(rate_pps: float, duration_s: float, capacity_pps: float, ratio: float = 0) -> SearchTrial:
     """A path that carries ``capacity_pps`` and loses ``ratio`` of the rest."""
     offered = round(rate_pps * duration_s)
-    carried = min(offered, round(capacity_pps * duration_s))
-    return SearchTrial(rate_pps, duration_s, offered, offered, round(carried * (1 - ratio)))
+    carried = round(min(offered, round(capacity_pps * duration_s)) * (1 - ratio))
+    return SearchTrial(rate_pps, duration_s, offered, offered, carried, carried / duration_s)
 
 
 @given(
@@ -79,6 +79,25 @@ def test_a_few_disturbed_trials_do_not_spoil_it(seed: int, capacity: float) -> N
     assert pdr.lower_pps == pytest.approx(capacity, rel=WIDTH * 1.1 + 0.005)
 
 
+def through_a_queue(rate_pps: float, duration_s: float, capacity_pps: float) -> SearchTrial:
+    """A queue without an end, and a receiver that allows 5 ms: all arrives in the end."""
+    offered = round(rate_pps * duration_s)
+    needed_s = offered / capacity_pps
+    within_s = min(max(needed_s, duration_s), duration_s + 0.005)
+    forwarded = min(offered, int(capacity_pps * within_s))
+    return SearchTrial(rate_pps, duration_s, offered, offered, forwarded, forwarded / within_s)
+
+
+@given(capacity=st.floats(2e3, 1e6), share=st.floats(1.1, 400))
+def test_a_deep_queue_carries_no_more_than_the_link(capacity: float, share: float) -> None:
+    (ndr, pdr), _ = search(
+        lambda rate, seconds: through_a_queue(rate, seconds, capacity), plan(capacity * share)
+    )
+    for bounds in (ndr, pdr):
+        assert bounds.forwarded_pps is not None
+        assert 0.98 * capacity <= bounds.forwarded_pps <= capacity * (1 + 1e-9)
+
+
 def test_a_path_that_always_loses_has_no_rate_without_loss() -> None:
     (ndr, pdr), _ = search(lambda rate, s: trial(rate, s, 1e5, 0.2), plan(1e6))
     assert ndr.lower_pps is None
@@ -102,8 +121,8 @@ def test_a_search_without_end_is_an_error_that_says_so() -> None:
 BOUNDS = Bounds(0.005, 98_000, 100_000, 98_000)
 
 
-def above(**counts: int) -> SearchTrial:
-    return SearchTrial(rate_pps=100_000, duration_s=0.5, **counts)
+def above(forwarded: int, **counts: int) -> SearchTrial:
+    return SearchTrial(100_000, 0.5, forwarded=forwarded, forwarded_pps=2 * forwarded, **counts)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +131,7 @@ def above(**counts: int) -> SearchTrial:
 def test_what_was_not_sent_is_the_generators_limit_near_its_ceiling_only(
     ceiling_pps: float, found: Limit
 ) -> None:
-    late = above(scheduled=50_000, offered=40_000, received=40_000)
+    late = above(scheduled=50_000, offered=40_000, forwarded=40_000)
     assert limit(BOUNDS, [late], ceiling(ceiling_pps)) is found
 
 
@@ -124,13 +143,13 @@ def test_a_path_that_takes_no_more_is_the_limit_itself() -> None:
 
 
 def test_a_full_socket_is_the_receivers_limit() -> None:
-    full = above(scheduled=50_000, offered=50_000, received=40_000, socket_drops=10_000)
+    full = above(scheduled=50_000, offered=50_000, forwarded=40_000, socket_drops=10_000)
     assert limit(BOUNDS, [full], ceiling(400_000)) is Limit.RECEIVER
 
 
 def test_the_majority_of_time_decides() -> None:
-    full = above(scheduled=50_000, offered=50_000, received=40_000, socket_drops=10_000)
-    lost = above(scheduled=50_000, offered=50_000, received=40_000)
+    full = above(scheduled=50_000, offered=50_000, forwarded=40_000, socket_drops=10_000)
+    lost = above(scheduled=50_000, offered=50_000, forwarded=40_000)
     assert limit(BOUNDS, [full, lost, lost], ceiling(400_000)) is Limit.PATH
     assert limit(BOUNDS, [full, full, lost], ceiling(400_000)) is Limit.RECEIVER
 
@@ -138,10 +157,10 @@ def test_the_majority_of_time_decides() -> None:
 @given(
     scheduled=st.integers(0, 10**6),
     offered=st.integers(0, 10**6),
-    received=st.integers(0, 10**6),
+    forwarded=st.integers(0, 10**6),
 )
-def test_a_ratio_is_a_ratio(scheduled: int, offered: int, received: int) -> None:
-    assert 0 <= SearchTrial(1, 1, scheduled, offered, received).bad_ratio <= 1
+def test_a_ratio_is_a_ratio(scheduled: int, offered: int, forwarded: int) -> None:
+    assert 0 <= SearchTrial(1, 1, scheduled, offered, forwarded, forwarded).bad_ratio <= 1
 
 
 def test_the_profile_of_rfc_2544_is_one_trial_of_a_minute_without_loss() -> None:

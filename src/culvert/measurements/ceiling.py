@@ -48,10 +48,9 @@ def udp_ceiling(session: Session, stream: UdpStream, segmentation: str) -> Ceili
     trial = udp_trial(session, bare, quiet_ms(session, bare.to))
     sent_s = max(trial.sent.seconds, 1e-9)
     sent_bps = 8 * trial.sent_flow.ip_bytes / sent_s
-    arriving_s = ((trial.sunk.last_ns or 0) - (trial.sunk.first_ns or 0)) / 1e9
     return Ceiling(
         sent_pps=trial.sent.offered / sent_s,
-        received_pps=trial.sunk.packets / arriving_s if arriving_s > 0 else 0.0,
+        received_pps=trial.forwarded.pps,
         by_link=held_back(sent_bps, session.link.rate_bps),
     )
 

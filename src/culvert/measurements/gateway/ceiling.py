@@ -98,7 +98,7 @@ def packets_ceiling(
     mean_bytes = sum(bare.sizes) / len(bare.sizes)
     rate_bps = session.lab.spec.link_of(f"{GATEWAY}-{CORE}").rate_bps
     by_link = held_back(8 * mean_bytes * sent_pps, rate_bps)
-    return Ceiling(sent_pps, reached.unique / max(reached.seconds, 1e-9), by_link)
+    return Ceiling(sent_pps, reached.forwarded_pps, by_link)
 
 
 def _bare(session: Session, load: Load, segmentation: str) -> Load:

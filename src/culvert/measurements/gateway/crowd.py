@@ -149,6 +149,16 @@ class CrowdTrial:
         return sum(one.sunk.unique for one in self.carried)
 
     @property
+    def forwarded_packets(self) -> int:
+        """Those that arrived while they were offered."""
+        return sum(one.sunk.forwarded.packets for one in self.carried)
+
+    @property
+    def forwarded_pps(self) -> float:
+        """Their rate: each client's by its own time."""
+        return sum(one.sunk.forwarded.pps for one in self.carried)
+
+    @property
     def socket_drops(self) -> int:
         """Packets that full sockets of the sinks refused."""
         return sum(one.sunk.socket_drops or 0 for one in self.carried)

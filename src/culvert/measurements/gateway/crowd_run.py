@@ -17,6 +17,7 @@ from culvert.errors import DeadlineExceeded
 from culvert.labs.node import Node
 from culvert.measurements.clocks import ahead_ns
 from culvert.measurements.gateway.crowd import Carried, CrowdTrial, Load, Seats, Talk, Transport
+from culvert.measurements.streams.offer import offer
 from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import parse
@@ -93,6 +94,7 @@ class CrowdRun:
                 quiet_ms=quiet_ms,
                 clock="shared" if self._session.lab.shared_kernel else "separate",
                 window_ns=[round(1e9 * load.warmup_s), round(1e9 * load.lasting_s)],
+                offer=offer(load.lasting_s, self._session.link.impairment),
                 until_all=load.until_all,
                 **self._session.marks,
             )

@@ -117,8 +117,7 @@ def figures(
     session: Session, clients: int, load: Load, trial: CrowdTrial, watched: Watched
 ) -> list[Metric]:
     """Of all clients, of each at quantiles, and of the gateway."""
-    seconds = _seconds(load, trial)
-    rates_bps = sorted(8 * _bytes(load, one) / seconds for one in trial.carried)
+    rates_bps = sorted(_goodput_bps(load, one) for one in trial.carried)
     values: dict[str, float] = {
         "goodput_bps": sum(rates_bps),
         "connected_clients": clients,
@@ -129,7 +128,7 @@ def figures(
     if load.transport is Transport.UDP:
         values |= {
             "offered_pps": trial.offered / max(trial.seconds, 1e-9),
-            "received_pps": trial.unique / seconds,
+            "received_pps": trial.forwarded_pps,
             "loss_ratio": max(trial.offered - trial.unique, 0) / max(trial.offered, 1),
         }
     else:
@@ -143,19 +142,10 @@ def figures(
     return [*found, *gateway_metrics(session, used, clients, bits, trial.seconds)]
 
 
-def _seconds(load: Load, trial: CrowdTrial) -> float:
-    """At least the time of sending: a few packets at the start would give too high a rate."""
+def _goodput_bps(load: Load, one: Carried) -> float:
     if load.transport is Transport.TCP:
-        return load.duration_s
-    first = [one.sunk.first_ns for one in trial.carried if one.sunk.first_ns is not None]
-    last = [one.sunk.last_ns for one in trial.carried if one.sunk.last_ns is not None]
-    arriving_s = (max(last) - min(first)) / 1e9 if first and last else 0.0
-    return max(arriving_s, trial.seconds, 1e-9)
-
-
-def _bytes(load: Load, one: Carried) -> int:
-    tcp = load.transport is Transport.TCP
-    return one.sunk.counted_bytes if tcp else one.sunk.unique_bytes
+        return 8 * one.sunk.counted_bytes / load.duration_s
+    return one.sunk.forwarded.bps
 
 
 def at(quantile: float, ordered: Sequence[float]) -> float:

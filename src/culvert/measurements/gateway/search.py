@@ -49,6 +49,7 @@ from culvert.measurements.udp.search import Bounds, Measure, SearchTrial, search
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results.crowd import MemberSent, MemberSunk
 from culvert.proof.known import KnownPath
+from culvert.proof.line import line_pps, star_bps
 from culvert.proof.truth import Truth
 from culvert.results import Label, Metric, measured
 from culvert.topology.shapes import MOST_NODES
@@ -149,7 +150,9 @@ class GatewaySearch(Measurement[GatewaySearchParameters]):
                     most_pps = each_pps * clients
                 else:
                     unpaced = crowd.send(clients, load)
-                    most_pps = unpaced.offered / max(unpaced.seconds, 1e-9)
+                    sent_pps = unpaced.offered / max(unpaced.seconds, 1e-9)
+                    line = line_pps(session, sizes, star_bps(session.lab.spec))
+                    most_pps = min(sent_pps, line)
                     measure = _of_all(crowd.measure, clients)
                 (ndr, pdr), trials = search(measure, parameters.plan(most_pps))
             seen = beside.end()
@@ -202,14 +205,14 @@ def bounds_metrics(
     name: str, bounds: Bounds, payload_bits: float, each_pps: float | None
 ) -> list[Metric]:
     """0 if even the lowest rate lost too much; no upper bound if the highest did not."""
-    lower, upper = bounds.lower_pps, bounds.upper_pps
+    carried, upper = bounds.forwarded_pps or 0.0, bounds.upper_pps
     values = {
-        f"{name}_bps": (lower or 0.0) * payload_bits,
-        f"{name}_pps": lower or 0.0,
+        f"{name}_bps": carried * payload_bits,
+        f"{name}_pps": carried,
         f"{name}_upper_pps": upper,
     }
     if each_pps:
-        values[f"{name}_clients"] = clients_of(lower, each_pps) if lower else 0
+        values[f"{name}_clients"] = clients_of(carried, each_pps) if carried else 0
         values[f"{name}_upper_clients"] = clients_of(upper, each_pps) if upper else None
     return measured(GatewaySearch.metrics, values)
 
@@ -238,7 +241,8 @@ class _Crowd:
             duration_s=duration_s,
             scheduled=trial.scheduled or 0,
             offered=trial.offered,
-            received=trial.unique,
+            forwarded=trial.forwarded_packets,
+            forwarded_pps=trial.forwarded_pps,
             socket_drops=trial.socket_drops,
         )
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
+from culvert.measurements.streams.offer import offer
 from culvert.measurements.streams.packet import SMALLEST, UDP_HEADERS
-from culvert.probe.results import UdpSource, UdpSunk, parse
+from culvert.probe.results import Forwarded, UdpSource, UdpSunk, parse
 from culvert.trial.echo import Echo
 from culvert.trial.session import Session
 from culvert.trial.traffic import Flow, InnerTraffic
@@ -92,6 +93,11 @@ class UdpTrial:
         return self.sunk.unique
 
     @property
+    def forwarded(self) -> Forwarded:
+        """Those of them that arrived while the stream was offered."""
+        return self.sunk.forwarded
+
+    @property
     def lost(self) -> int:
         """Packets that did not arrive; what the receiver's full socket dropped had arrived."""
         return max(self.sent.packets - self.unique - (self.sunk.socket_drops or 0), 0)
@@ -147,6 +153,7 @@ class UdpRun:
             quiet_ms=quiet_ms,
             clock="shared" if session.lab.shared_kernel else "separate",
             frames=None if stream.frames is None else asdict(stream.frames),
+            offer=offer(stream.duration_s, session.link.impairment),
             **session.marks,
         )
         self._port = self._sink.port()

@@ -30,7 +30,7 @@ class SearchParameters(BaseParameters):
 
     pdr_loss: Annotated[Fraction, Field(gt=0, lt=1)] = 0.005
     """Loss that the PDR allows."""
-    trial_s: Annotated[DurationS, Field(ge=0.05)] = Field(0.5, alias="trial")
+    trial_s: Annotated[DurationS, Field(ge=0.05)] = Field(1.0, alias="trial")
     """Duration of one trial of the search."""
     duration_sum_s: Annotated[DurationS, Field(gt=0)] = Field(2.5, alias="duration_sum")
     """Duration of all trials that decide about a rate."""
@@ -81,9 +81,13 @@ def search_checks(
     return [
         Check(
             "a rate with little loss exists",
-            pdr.lower_pps is not None,
+            pdr.forwarded_pps is not None,
             f"with at most {100 * pdr.loss_ratio:g} % lost: "
-            + (f"{pdr.lower_pps:,.0f} packets/s" if pdr.lower_pps else "not even the lowest rate"),
+            + (
+                f"{pdr.forwarded_pps:,.0f} packets/s"
+                if pdr.forwarded_pps
+                else "not even the lowest rate"
+            ),
             "the path loses packets at every rate: allow more loss with pdr_loss",
         ),
         *[

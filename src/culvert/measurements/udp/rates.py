@@ -39,7 +39,7 @@ def _declared(
         MetricSpec(
             f"{short}_pps", "packets/s", title, Better.MORE, weight, drawn=True, column=column
         ),
-        MetricSpec(f"{short}_forwarded_pps", "packets/s", f"{title}, forwarded", Better.MORE),
+        MetricSpec(f"{short}_offered_pps", "packets/s", f"{title}, offered", Better.MORE),
         MetricSpec(f"{short}_upper_pps", "packets/s", f"{title}, upper bound", Better.MORE),
         MetricSpec(f"{short}_bps", "bit/s", f"{title}, in bits", Better.MORE),
         MetricSpec(f"{short}_width_ratio", "1", f"{title}, relative width of the bounds"),
@@ -54,11 +54,11 @@ RATE_METRICS = (
 
 def rate_metrics(name: str, bounds: Bounds, size: int) -> list[Metric]:
     """``bps`` are bits of UDP payload, as goodput; 0 if even the lowest rate lost too much."""
-    lower = bounds.lower_pps or 0.0
+    carried_pps = bounds.forwarded_pps or 0.0
     values = {
-        f"{name}_pps": lower,
-        f"{name}_bps": lower * 8 * (size - UDP_HEADERS),
-        f"{name}_forwarded_pps": bounds.forwarded_pps,
+        f"{name}_pps": carried_pps,
+        f"{name}_bps": carried_pps * 8 * (size - UDP_HEADERS),
+        f"{name}_offered_pps": bounds.lower_pps,
         f"{name}_upper_pps": bounds.upper_pps,
         f"{name}_width_ratio": bounds.width,
     }
@@ -134,9 +134,12 @@ def loaded_latency(
     duration_s: float,
     quiet_ms: int,
 ) -> LoadedLatency:
-    """Echo requests at ``probe_pps`` while UDP packets of the same size go from a to b."""
+    """Echo requests while UDP packets of the same size go from a to b. The requests, at most
+    ``probe_pps``, are part of the load."""
     lasting_s = duration_s + 2 * LEAD_S
-    stream = UdpStream(to, (size,), lasting_s, rate_pps=pdr_pps * percent / 100)
+    load_pps = pdr_pps * percent / 100
+    probe_pps = min(probe_pps, load_pps / 2)
+    stream = UdpStream(to, (size,), lasting_s, rate_pps=load_pps - probe_pps)
     run = UdpRun(session, stream, quiet_ms)
     echo = Echo(session, lasting_s + SLACK_S, to)
     run.start()

@@ -31,24 +31,26 @@ RANGE = 10_000
 class SearchTrial:
     """One trial at one rate. Counts are packets.
 
-    ``scheduled`` should have been offered, ``offered`` were; ``socket_drops`` arrived when the
-    receiver's socket was full.
+    ``scheduled`` should have been offered, ``offered`` were, ``forwarded`` arrived meanwhile, at
+    ``forwarded_pps``; ``socket_drops`` arrived when the receiver's socket was full.
     """
 
     rate_pps: float
     duration_s: float
     scheduled: int
     offered: int
-    received: int
+    forwarded: int
+    forwarded_pps: float
     socket_drops: int = 0
 
     @property
     def lost(self) -> int:
-        return max(self.offered - self.received, 0)
+        """Packets that were not forwarded: those that came out of a queue too late as well."""
+        return max(self.offered - self.forwarded, 0)
 
     @property
     def bad_ratio(self) -> float:
-        """Share of the scheduled packets that were not offered, or did not arrive."""
+        """Share of the scheduled packets that were not offered, or were not forwarded."""
         whole = max(self.scheduled, self.offered)
         return (self.lost + max(self.scheduled - self.offered, 0)) / whole if whole else 0.0
 
@@ -81,7 +83,8 @@ class Bounds:
     """The final interval for one loss ratio, in offered packets per second.
 
     ``lower_pps`` None: even the lowest rate lost more. ``upper_pps`` None: even the highest rate
-    lost no more. ``forwarded_pps`` is the received rate at ``lower_pps`` (conditional throughput).
+    lost no more. ``forwarded_pps`` is the forwarded rate at ``lower_pps`` (conditional throughput):
+    what is carried, where a queue or the allowed loss carries less than is offered.
     """
 
     loss_ratio: float
@@ -162,20 +165,25 @@ def search(measure: Measure, plan: SearchPlan) -> tuple[list[Bounds], list[Searc
             f"{error} ({len(measurer.trials)} trials, at most {plan.search_max_s:g} s)",
             "raise search_max, or search with a larger width",
         ) from error
-    return [_bounds(goal.loss_ratio, found[goal]) for goal in goals], measurer.trials
+    trials = measurer.trials
+    return [_bounds(goal.loss_ratio, found[goal], trials) for goal in goals], trials
 
 
-def _bounds(ratio: float, result: object) -> Bounds:
+def _bounds(ratio: float, result: object, trials: Sequence[SearchTrial]) -> Bounds:
     def rate(name: str) -> float | None:
         load = getattr(result, name)
         return None if load is None else float(load)
 
-    return Bounds(
-        ratio,
-        rate("relevant_lower_bound"),
-        rate("relevant_upper_bound"),
-        rate("conditional_throughput"),
-    )
+    lower_pps = rate("relevant_lower_bound")
+    good = [one for one in trials_at(lower_pps, trials) if one.bad_ratio <= ratio]
+    # Each is a lower bound of what the path carries: a pause of the machine only lowers it.
+    forwarded_pps = max((one.forwarded_pps for one in good), default=None)
+    return Bounds(ratio, lower_pps, rate("relevant_upper_bound"), forwarded_pps)
+
+
+def trials_at(rate_pps: float | None, trials: Sequence[SearchTrial]) -> list[SearchTrial]:
+    """Those at one rate."""
+    return [one for one in trials if rate_pps and abs(one.rate_pps / rate_pps - 1) < 1e-6]
 
 
 def limit(bounds: Bounds, trials: Sequence[SearchTrial], ceiling: Ceiling) -> Limit:
@@ -187,9 +195,8 @@ def limit(bounds: Bounds, trials: Sequence[SearchTrial], ceiling: Ceiling) -> Li
     if bounds.upper_pps is None:  # all offered packets arrived, or the tunnel was the limit
         return Limit.GENERATOR if ceiling.near(bounds.lower_pps or 0.0) else Limit.PATH
     causes: dict[Limit, float] = dict.fromkeys(Limit, 0.0)
-    for trial in trials:
-        near = abs(trial.rate_pps / bounds.upper_pps - 1) < 1e-6
-        if near and trial.bad_ratio > bounds.loss_ratio:
+    for trial in trials_at(bounds.upper_pps, trials):
+        if trial.bad_ratio > bounds.loss_ratio:
             causes[_cause(trial, bounds.loss_ratio, ceiling)] += trial.duration_s
     whole = sum(causes.values())
     return next(

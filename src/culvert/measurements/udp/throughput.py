@@ -48,6 +48,7 @@ from culvert.measurements.udp.search import Bounds, SearchTrial, search
 from culvert.metrics import MetricSpec
 from culvert.probe.results import Floor
 from culvert.proof.known import KnownPath
+from culvert.proof.line import fastest_bps, line_pps
 from culvert.proof.truth import Truth, exactly
 from culvert.results import Histogram, Metric
 from culvert.trial.outcome import Outcome
@@ -142,7 +143,8 @@ class Throughput(Measurement[ThroughputParameters]):
             streams = _Streams(session, size)
             unpaced = streams.send(streams.unpaced)
             most_pps = unpaced.sent.offered / max(unpaced.sent.seconds, 1e-9)
-            plan = parameters.plan(min(most_pps, MOST))
+            line = line_pps(session, (size,), fastest_bps(session.link))
+            plan = parameters.plan(min(most_pps, line, MOST))
             (ndr, pdr), trials = search(streams.measure, plan)
             streams.measure_latencies(pdr, parameters)
         ceiling = udp_ceiling(session, streams.unpaced, unpaced.sent.segmentation)
@@ -196,19 +198,20 @@ class _Streams:
             duration_s=duration_s,
             scheduled=trial.sent.scheduled or 0,
             offered=trial.sent.offered,
-            received=trial.unique,
+            forwarded=trial.forwarded.packets,
+            forwarded_pps=trial.forwarded.pps,
             socket_drops=trial.sunk.socket_drops or 0,
         )
 
     def measure_latencies(self, pdr: Bounds, parameters: ThroughputParameters) -> None:
         """Round trips beside a load of 10, 50 and 90 % of the PDR."""
-        if pdr.lower_pps is None or not parameters.latency_s:
+        if pdr.forwarded_pps is None or not parameters.latency_s:
             return
         for percent in LOADS:
             found = loaded_latency(
                 self._session,
                 percent=percent,
-                pdr_pps=pdr.lower_pps,
+                pdr_pps=pdr.forwarded_pps,
                 to=self._to,
                 size=self._size,
                 probe_pps=parameters.latency_rate_pps,

@@ -133,6 +133,7 @@ class Udp(Measurement[UdpParameters]):
         MetricSpec("received_pps", "packets/s", "Received packets per second", Better.MORE),
         MetricSpec("offered_packets", "packets", "Offered packets"),
         MetricSpec("received_packets", "packets", "Received packets", Better.MORE),
+        MetricSpec("backlog_packets", "packets", "Packets received after the end", Better.LESS),
         MetricSpec("loss_ratio", "1", "Share of packets lost", Better.LESS),
         MetricSpec("kernel_segmentation", "1", "The kernel segments the source's messages"),
         MetricSpec("schedule_error_p99_us", "us", "Lateness of the sender, 99\u00a0%"),
@@ -248,19 +249,18 @@ def _by_instrument(session: Session, parameters: UdpParameters) -> Outcome:
 def _metrics(trial: UdpTrial) -> list[Metric]:
     sent, sunk = trial.sent, trial.sunk
     sending_s = max(sent.seconds, 1e-9)
-    # At least the sending time: a few packets at the start would give too high a rate.
-    arriving_s = max(((sunk.last_ns or 0) - (sunk.first_ns or 0)) / 1e9, sending_s)
     lost = sent.offered - sunk.unique
     mean_payload = sent.bytes / max(sent.packets, 1)
     size = trial.length or mean_payload + UDP_HEADERS
     values = {
         "packet_size_bytes": size,
         "offered_bps": 8 * mean_payload * sent.offered / sending_s,
-        "goodput_bps": 8 * sunk.unique_bytes / arriving_s,
+        "goodput_bps": trial.forwarded.bps,
         "offered_pps": sent.offered / sending_s,
-        "received_pps": sunk.unique / arriving_s,
+        "received_pps": trial.forwarded.pps,
         "offered_packets": sent.offered,
         "received_packets": sunk.unique,
+        "backlog_packets": sunk.backlog,
         "loss_ratio": lost / max(sent.offered, 1),
         "kernel_segmentation": sent.segmentation == "kernel",
         "schedule_error_p99_us": None if sent.late_p99_ns is None else sent.late_p99_ns / 1e3,

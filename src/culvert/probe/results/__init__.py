@@ -31,7 +31,7 @@ from culvert.probe.results.tcp import (
     TcpSunk,
     Transacted,
 )
-from culvert.probe.results.udp import UdpInterval, UdpSource, UdpSunk
+from culvert.probe.results.udp import Forwarded, UdpInterval, UdpSource, UdpSunk
 
 __all__ = [
     "Accounted",
@@ -46,6 +46,7 @@ __all__ = [
     "Floor",
     "FlowTallies",
     "FlowTally",
+    "Forwarded",
     "HttpLoaded",
     "HttpServed",
     "LeakKind",

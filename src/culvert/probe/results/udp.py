@@ -104,6 +104,26 @@ class UdpInterval(Result):
     transit_max_ns: int | None = None
 
 
+class Forwarded(Result):
+    """Packets and UDP payload that arrived while the stream was offered: until its end, plus the
+    path's idle delay and an allowance. ``seconds`` is the time offered, or longer if the path
+    needed longer for them: no rate is above that at which they arrived."""
+
+    packets: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+
+    @property
+    def pps(self) -> float:
+        """Packets per second."""
+        return self.packets / max(self.seconds, 1e-9)
+
+    @property
+    def bps(self) -> float:
+        """Bits of payload per second."""
+        return 8 * self.bytes / max(self.seconds, 1e-9)
+
+
 class Sunk(Result):
     """What a sink received; bytes are UDP payload."""
 
@@ -117,6 +137,12 @@ class Sunk(Result):
     corrupt: int = 0
     socket_drops: int | None = None
     """None if the kernel does not report it."""
+    forwarded: Forwarded = Forwarded()
+
+    @property
+    def backlog(self) -> int:
+        """Packets that arrived later than those: out of a queue."""
+        return self.unique - self.forwarded.packets
 
     @property
     def unique(self) -> int:

@@ -2,6 +2,7 @@
 
 use super::super::Protocol;
 use crate::protocol::values::{Canary, Seconds, Token};
+use crate::results::forwarded::Offer;
 use crate::results::one_way::Clock;
 use serde::Deserialize;
 use std::net::IpAddr;
@@ -37,6 +38,8 @@ pub struct Parameters {
     /// Bytes that arrive in `[from, to)` after the beginning are `counted_bytes`, too. Without it all
     /// are.
     pub window_ns: Option<(u64, u64)>,
+    /// That of each member: by it packets count as `forwarded`; of UDP.
+    pub offer: Option<Offer>,
 }
 
 fn one() -> u16 {

@@ -7,6 +7,7 @@ use crate::net::socket;
 use crate::packet::header::{Header, Kind, MAX_PAYLOAD, PayloadCheck};
 use crate::protocol::failure::{Failure, during};
 use crate::protocol::values::{Canary, Token};
+use crate::results::forwarded::{Forwarded, Forwarding};
 use crate::results::latency::Latency;
 use crate::results::one_way::Clock;
 use crate::results::sequence::{Arrival, Sequence};
@@ -77,6 +78,8 @@ pub struct Book {
     duplicate_bytes: u64,
     reordered: u64,
     corrupt: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forwarded: Option<Forwarded>,
     first_ns: Option<u64>,
     last_ns: Option<u64>,
     socket_drops: Option<u32>,
@@ -111,9 +114,16 @@ impl Reader {
     }
 }
 
+/// One member's socket, and what is known of its packets.
+struct Receiver {
+    socket: UdpSocket,
+    sequence: Sequence,
+    forwarding: Option<Forwarding>,
+}
+
 /// UDP.
 pub struct Datagrams<'a> {
-    members: Vec<(UdpSocket, Sequence)>,
+    members: Vec<Receiver>,
     reader: Reader,
     batch: ReceiveBatch,
     waiting: Waiting,
@@ -138,7 +148,11 @@ impl<'a> Datagrams<'a> {
             ReceiveBatch::prepare(&socket, true);
             waiting.add(&socket, EpollFlags::EPOLLIN, key)?;
             reader.books.push((number, Book::default()));
-            members.push((socket, Sequence::default()));
+            members.push(Receiver {
+                socket,
+                sequence: Sequence::default(),
+                forwarding: parameters.offer.map(Forwarding::new),
+            });
         }
         Ok(Datagrams {
             members,
@@ -190,10 +204,10 @@ impl<'a> Datagrams<'a> {
 
     /// Messages taken, and whether one was of the session.
     fn take(&mut self, key: usize) -> Result<(usize, bool), Failure> {
-        let (socket, sequence) = &mut self.members[key];
+        let member = &mut self.members[key];
         let taken = self
             .batch
-            .receive_now(socket)
+            .receive_now(&member.socket)
             .map_err(during("receive UDP"))?;
         let tag = self.parameters.token.tag();
         let (mut ours, mut distinct) = (false, 0);
@@ -205,7 +219,7 @@ impl<'a> Datagrams<'a> {
             };
             ours = true;
             let bytes = datagram.bytes.len() as u64;
-            let again = sequence.record(header.sequence) == Arrival::Duplicate;
+            let again = member.sequence.record(header.sequence) == Arrival::Duplicate;
             distinct += u64::from(!again);
             let book = &mut self.reader.books[key].1;
             if book.packets == 0 {
@@ -213,6 +227,9 @@ impl<'a> Datagrams<'a> {
             }
             book.duplicate_bytes += if again { bytes } else { 0 };
             book.corrupt += u64::from(!self.check.intact(datagram.bytes));
+            if let Some(forwarding) = member.forwarding.as_mut().filter(|_| !again) {
+                forwarding.record(header.time_ns, datagram.arrived_ns, bytes);
+            }
             if self.parameters.clock == Clock::Shared && !again {
                 let delay_ns = datagram.arrived_ns.saturating_sub(header.time_ns);
                 self.reader.delays.record(delay_ns);
@@ -229,13 +246,13 @@ impl<'a> Datagrams<'a> {
     /// The books, and the sockets to keep open.
     pub fn end(mut self) -> (Reader, Vec<UdpSocket>) {
         let mut sockets = Vec::new();
-        for ((socket, sequence), (_, book)) in self.members.into_iter().zip(&mut self.reader.books)
-        {
-            book.lost = sequence.lost();
-            book.duplicates = sequence.duplicates;
-            book.reordered = sequence.reordered;
-            book.socket_drops = socket::socket_drops(&socket);
-            sockets.push(socket);
+        for (member, (_, book)) in self.members.into_iter().zip(&mut self.reader.books) {
+            book.lost = member.sequence.lost();
+            book.duplicates = member.sequence.duplicates;
+            book.reordered = member.sequence.reordered;
+            book.forwarded = member.forwarding.as_ref().map(Forwarding::result);
+            book.socket_drops = socket::socket_drops(&member.socket);
+            sockets.push(member.socket);
         }
         (self.reader, sockets)
     }

@@ -4,6 +4,7 @@ use super::Received;
 use crate::packet::header::{Header, PayloadCheck};
 use crate::protocol::values::Canary;
 use crate::results::extent::Extents;
+use crate::results::forwarded::{Forwarding, Offer};
 use crate::results::one_way::{Clock, OneWay, Transit};
 use crate::results::runs::Runs;
 use crate::results::sequence::{Arrival, Sequence};
@@ -79,6 +80,7 @@ pub struct Sink {
     check: Option<PayloadCheck>,
     one_way: OneWay,
     completion: Option<Completion>,
+    forwarding: Option<Forwarding>,
     corrupt: u64,
     duplicate_bytes: u64,
     first_ns: Option<u64>,
@@ -90,12 +92,19 @@ pub struct Sink {
 }
 
 impl Sink {
-    pub fn new(flows: u16, canary: Option<&Canary>, clock: Clock, frames: Option<Frames>) -> Sink {
+    pub fn new(
+        flows: u16,
+        canary: Option<&Canary>,
+        clock: Clock,
+        frames: Option<Frames>,
+        offer: Option<Offer>,
+    ) -> Sink {
         Sink {
             flows: (0..flows).map(|_| Flow::default()).collect(),
             check: canary.map(PayloadCheck::new),
             one_way: OneWay::new(clock),
             completion: frames.map(Completion::new),
+            forwarding: offer.map(Forwarding::new),
             corrupt: 0,
             duplicate_bytes: 0,
             first_ns: None,
@@ -118,6 +127,9 @@ impl Sink {
         } else {
             if let Some(completion) = &mut self.completion {
                 completion.record(header.sequence, arrived_ns);
+            }
+            if let Some(forwarding) = &mut self.forwarding {
+                forwarding.record(header.time_ns, arrived_ns, payload.len() as u64);
             }
             // RFC 7679, 3.6: the first copy determines a packet's delay.
             let transit_ns = self.one_way.record(
@@ -207,6 +219,7 @@ impl Sink {
             reordered: totals.reordered,
             too_old: self.flows.iter().map(|flow| flow.sequence.too_old).sum(),
             corrupt: self.corrupt,
+            forwarded: self.forwarding.as_ref().map(Forwarding::result),
             strangers: heard.strangers,
             socket_drops: heard.socket_drops,
             receive_buffer_effective: heard.receive_buffer_effective,

@@ -6,6 +6,7 @@ mod reception;
 use crate::protocol::failure::Failure;
 use crate::protocol::values::{Canary, Seconds, Token};
 use crate::results::extent::Reordering;
+use crate::results::forwarded::{Forwarded, Offer};
 use crate::results::latency::Summary;
 use crate::results::one_way::{Clock, Ipdv, Pdv};
 use crate::results::runs::LossRuns;
@@ -40,6 +41,8 @@ pub struct Parameters {
     clock: Clock,
     /// Those of the source: when each has arrived is part of the result.
     frames: Option<Frames>,
+    /// That of the source: by it packets count as `forwarded`.
+    offer: Option<Offer>,
 }
 
 fn one() -> u16 {
@@ -59,6 +62,8 @@ pub struct Received {
     reordered: u64,
     too_old: u64,
     corrupt: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forwarded: Option<Forwarded>,
     strangers: u64,
     socket_drops: Option<u32>,
     receive_buffer_effective: usize,
@@ -87,7 +92,13 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Received, Failu
     }
     let canary = parameters.canary.as_ref();
     let frames = parameters.frames.clone();
-    let mut sink = Sink::new(parameters.flows, canary, parameters.clock, frames);
+    let mut sink = Sink::new(
+        parameters.flows,
+        canary,
+        parameters.clock,
+        frames,
+        parameters.offer,
+    );
     let heard = receive(parameters, &mut sink, context)?;
     Ok(sink.result(&heard, parameters.clock))
 }
