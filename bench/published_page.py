@@ -154,10 +154,10 @@ def _rows(
         )
 
 
-def page(published: Mapping[str, Path], here: Path | None) -> str:
+def page(published: Mapping[str, Path], here: Path | None, machine: str = "") -> str:
     """The whole page; without a run of ours, what was published."""
     ours = {} if here is None else rates(here)
-    parts = [_INTRODUCTION]
+    parts = [_INTRODUCTION, *([f"Here: {machine}.\n"] if machine else [])]
     for source in SOURCES:
         if source.key in published:
             found = rates(published[source.key], source.path)
@@ -170,10 +170,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.published_page")
     for source in SOURCES:
         parser.add_argument(f"--{source.key}", type=Path, help="the journal of its import")
+    parser.add_argument("--machine", default="", help="where the run was made, in a few words")
     parser.add_argument("--here", type=Path, help="the run of published_here.toml")
-    given = {key.replace("_", "-"): value for key, value in vars(parser.parse_args()).items()}
-    published = {key: path for key, path in given.items() if key != "here" and path is not None}
-    PAGE.write_text(page(published, given["here"]), encoding="utf-8")
+    given = parser.parse_args()
+    paths = {source.key: getattr(given, source.key.replace("-", "_")) for source in SOURCES}
+    published = {key: path for key, path in paths.items() if path is not None}
+    PAGE.write_text(page(published, given.here, given.machine), encoding="utf-8")
 
 
 if __name__ == "__main__":
