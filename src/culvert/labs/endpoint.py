@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +58,11 @@ class Endpoint(Host):
         """The same for any interface; empty if it does not exist or the lab cannot read them."""
         del device
         return {}
+
+    def instruments(self) -> Set[int] | None:
+        """Ids of the processes that measure here; all others in its network namespace are the
+        VPN's, whoever started them. None if the namespace has processes of others."""
+        return None
 
     def monotonic_ns(self) -> int:
         """The node's CLOCK_MONOTONIC."""

@@ -60,6 +60,8 @@ def _steady(name: str, trial: Trial, remedy: str, *needed_by: str) -> Feature:
     return Feature(name, _STEADINESS, needed_by or ("every measurement",), remedy, trial)
 
 
+READ_ONLY_MACHINE = "read-only-machine"
+
 FEATURES: tuple[Feature, ...] = (
     Feature("root", _PRIVILEGES, (_LABS,), privileges.GIVE_NAMESPACES, privileges.root),
     Feature(
@@ -89,6 +91,13 @@ FEATURES: tuple[Feature, ...] = (
         ("lab netns",),
         "use a kernel with CONFIG_NAMESPACES; in a container: docker run --privileged",
         privileges.mount_namespaces,
+    ),
+    Feature(
+        READ_ONLY_MACHINE,
+        _LAB,
+        ("lab netns: what a VPN's program as root cannot change",),
+        "use Linux 5.12 or newer, with CONFIG_UTS_NS and CONFIG_IPC_NS",
+        privileges.read_only_machine,
     ),
     _tried(_LAB, "veth", "lab netns", "veth", "CONFIG_VETH", _WIRE),
     Feature(

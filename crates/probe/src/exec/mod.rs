@@ -4,24 +4,25 @@
 //! namespace of its own, and the bind mounts in all of them show the same directories.
 
 use nix::errno::Errno;
-use nix::fcntl::{self, FcntlArg, FdFlag, OFlag};
-use nix::mount::{MsFlags, mount};
+use nix::fcntl::{self, FcntlArg, FdFlag};
 use nix::sched::{CloneFlags, CpuSet, sched_setaffinity, setns, unshare};
 use nix::sys::prctl;
 use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, signal, sigprocmask};
-use nix::sys::stat::Mode;
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{Pid, execv, execvp, getppid, setsid, write};
 use std::convert::Infallible;
 use std::ffi::CString;
 use std::fs::File;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{BorrowedFd, RawFd};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+mod apart;
 mod bounded;
+mod view;
 
 use bounded::{Capabilities, parse_capabilities};
+use view::{Bind, parse_bind};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -40,6 +41,11 @@ pub struct Args {
     /// Mount the network namespace's own sysfs on /sys.
     #[arg(long)]
     sysfs: bool,
+
+    /// Make all that the machine shows read-only, but for what --bind shows, and run in a UTS and an
+    /// IPC namespace of the program's own. Of /proc/sys, net can be written.
+    #[arg(long)]
+    apart: bool,
 
     /// CPUs the program may use, such as 0,2-3.
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
@@ -62,12 +68,6 @@ pub struct Args {
     /// The program and its arguments.
     #[arg(last = true, required = true)]
     argv: Vec<String>,
-}
-
-#[derive(Clone)]
-struct Bind {
-    source: PathBuf,
-    target: PathBuf,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -119,8 +119,8 @@ fn become_program(args: &Args) -> Result<Infallible, Failure> {
         unshare(CloneFlags::CLONE_NEWNET)
             .map_err(|errno| Failure::new("network namespace", errno))?;
     }
-    if !args.bind.is_empty() || args.sysfs {
-        own_view(&args.bind, args.sysfs)?;
+    if !args.bind.is_empty() || args.sysfs || args.apart {
+        view::make(&args.bind, args.sysfs, args.apart)?;
     }
     if let Some(cpus) = &args.cpus {
         pin(cpus)?;
@@ -162,61 +162,6 @@ fn enter_netns(path: &PathBuf) -> Result<(), Failure> {
         missing: false,
     })?;
     setns(file, CloneFlags::CLONE_NEWNET).map_err(|errno| Failure::new(what(), errno))
-}
-
-const NOTHING: Option<&str> = None;
-
-fn own_view(binds: &[Bind], sysfs: bool) -> Result<(), Failure> {
-    unshare(CloneFlags::CLONE_NEWNS).map_err(|errno| Failure::new("mount namespace", errno))?;
-    // Slave, not private: our mounts stay here, but what the host unmounts goes here too, so that
-    // a long-lived program does not keep other people's file systems busy.
-    mount(
-        NOTHING,
-        "/",
-        NOTHING,
-        MsFlags::MS_REC | MsFlags::MS_SLAVE,
-        NOTHING,
-    )
-    .map_err(|errno| Failure::new("mount propagation", errno))?;
-    // All sources are opened first: a bind may hide the source of the next one.
-    let sources = binds
-        .iter()
-        .map(open_source)
-        .collect::<Result<Vec<_>, _>>()?;
-    for (bind, source) in binds.iter().zip(&sources) {
-        let path = format!("/proc/self/fd/{}", source.as_raw_fd());
-        let bound = |flags| mount(Some(path.as_str()), &bind.target, NOTHING, flags, NOTHING);
-        match bound(MsFlags::MS_BIND) {
-            // The kernel does not separate mounts of another user namespace.
-            Err(Errno::EINVAL) => bound(MsFlags::MS_BIND | MsFlags::MS_REC),
-            result => result,
-        }
-        .map_err(|errno| Failure::new(format!("bind on {}", bind.target.display()), errno))?;
-    }
-    if sysfs {
-        own_sysfs().map_err(|errno| Failure::new("sysfs on /sys", errno))?;
-    }
-    Ok(())
-}
-
-fn own_sysfs() -> nix::Result<()> {
-    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-    let mounted = |flags| mount(Some("sysfs"), "/sys", Some("sysfs"), flags, NOTHING);
-    match mounted(flags) {
-        // In a container /sys is read-only: a user namespace there gets no other
-        // (mnt_already_visible() in fs/namespace.c).
-        Err(Errno::EPERM) => mounted(flags | MsFlags::MS_RDONLY),
-        result => result,
-    }
-}
-
-fn open_source(bind: &Bind) -> Result<OwnedFd, Failure> {
-    fcntl::open(
-        &bind.source,
-        OFlag::O_PATH | OFlag::O_CLOEXEC,
-        Mode::empty(),
-    )
-    .map_err(|errno| Failure::new(format!("bind {}", bind.source.display()), errno))
 }
 
 fn pin(cpus: &Cpus) -> Result<(), Failure> {
@@ -274,17 +219,6 @@ fn borrow(fd: RawFd) -> BorrowedFd<'static> {
     unsafe { BorrowedFd::borrow_raw(fd) }
 }
 
-fn parse_bind(text: &str) -> Result<Bind, String> {
-    let (source, target) = text.split_once(':').ok_or("expected SRC:DST")?;
-    if !source.starts_with('/') || !target.starts_with('/') {
-        return Err("both paths must be absolute".to_owned());
-    }
-    Ok(Bind {
-        source: source.into(),
-        target: target.into(),
-    })
-}
-
 fn parse_cpus(text: &str) -> Result<Cpus, String> {
     let number = |word: &str| {
         word.trim()
@@ -315,15 +249,6 @@ mod tests {
         assert_eq!(parse_cpus("1").unwrap(), Cpus(vec![1]));
         for wrong in ["", "a", "3-1", "0-", "99999"] {
             assert!(parse_cpus(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn binds_are_two_absolute_paths() {
-        let bind = parse_bind("/tmp/a:/run").unwrap();
-        assert_eq!((bind.source, bind.target), ("/tmp/a".into(), "/run".into()));
-        for wrong in ["/tmp", "a:/run", "/tmp:run"] {
-            assert!(parse_bind(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -68,7 +68,9 @@ class DemoHosts:
 
     def __init__(self, hosts: int = PAIR, link: LinkSpec = ANY_LINK) -> None:
         self.names = member_names(hosts)
-        self._lab = NetnsLab(new_run_id(), LabSpec(topology=topology(hosts), link=link))
+        self._lab = NetnsLab(
+            new_run_id(), LabSpec(topology=topology(hosts), link=link), machines=True
+        )
         self.servers: dict[str, Process] = {}
 
     @property

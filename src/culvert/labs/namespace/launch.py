@@ -17,6 +17,7 @@ from typing import IO
 
 from culvert.errors import LabError, NotPossible
 from culvert.labs.capability import Capability, limit_to
+from culvert.labs.namespace.view import Bind
 
 START_DEADLINE_S = 30.0
 _FAILED = b"culvert-probe exec: "
@@ -32,7 +33,9 @@ class Launcher:
 
     probe: Path
     netns: Path
-    binds: tuple[tuple[Path, Path], ...] = ()
+    binds: tuple[Bind, ...] = ()
+    apart: bool = False
+    """What is not bound is read-only, UTS and IPC namespaces are the program's own."""
     cpus: tuple[int, ...] | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     group: Path | None = None
@@ -47,7 +50,9 @@ class Launcher:
     ) -> list[str]:
         """The whole command line; with None the program has the capabilities of the lab."""
         words = [str(self.probe), "exec", f"--netns={self.netns}", "--sysfs"]
-        words += [f"--bind={source}:{target}" for source, target in self.binds]
+        words += [f"--bind={bind}" for bind in self.binds]
+        if self.apart:
+            words.append("--apart")
         if self.cpus is not None:
             words.append(f"--cpus={','.join(map(str, self.cpus))}")
         if capabilities is not None:

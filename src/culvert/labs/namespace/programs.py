@@ -40,6 +40,7 @@ class Programs:
         self._node = node
         self._namespace = namespace
         self._processes: list[LocalProcess] = []
+        self._spawned: set[int] = set()
 
     def spawn(
         self,
@@ -54,7 +55,7 @@ class Programs:
         """Start a program; its output goes to the log, with ``pipes`` only its errors."""
         log.unlink(missing_ok=True)  # an earlier process of that name may still write to its log
         with log.open("xb") as sink:
-            return self._start(
+            process = self._start(
                 argv,
                 name=name,
                 log=log,
@@ -64,6 +65,14 @@ class Programs:
                 env=env,
                 capabilities=capabilities,
             )
+        if capabilities is None:
+            self._spawned.add(process.pid)
+        return process
+
+    def spawned(self) -> AbstractSet[int]:
+        """Ids of processes that were started with all capabilities: none of them is a VPN's
+        daemon."""
+        return frozenset(self._spawned)
 
     def execute(
         self, argv: Sequence[str], given: bytes | None, env: Variables | None, timeout_s: float

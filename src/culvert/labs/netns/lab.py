@@ -56,7 +56,9 @@ class NetnsLab(Lab):
 
     shared_kernel = True
 
-    def __init__(self, run_id: str, spec: LabSpec) -> None:
+    def __init__(self, run_id: str, spec: LabSpec, *, machines: bool = False) -> None:
+        """``machines``: its nodes stand for machines, whose programs do what root may do, such as
+        containers or an sshd. Otherwise they change no file of this machine."""
         self.run_id = run_id
         self.spec = spec
         self._plan = plan(spec.topology, spec.underlay)
@@ -71,6 +73,7 @@ class NetnsLab(Lab):
                 cpus=cpus.get(node.name),
                 quota=spec.processors.quota.get(node.name),
                 variables=aes.OFF if spec.processors.aes is False else None,
+                apart=not machines,
             )
             for node in spec.topology.nodes
         }

@@ -28,7 +28,7 @@ from culvert.labs.netns import facts
 from culvert.labs.node import Enterable, Node, Steerable, mode_of
 from culvert.labs.process import Process
 from culvert.labs.this_machine import ThisMachine
-from culvert.machine import cgroup
+from culvert.machine import cgroup, features
 from culvert.topology.graph import Role
 from culvert.topology.ip import Interface
 from culvert.topology.plan import Attachment
@@ -52,9 +52,10 @@ class NetnsNode(Node, Enterable, Steerable):
         cpus: tuple[int, ...] | None,
         quota: float | None = None,
         variables: Mapping[str, str] | None = None,
+        apart: bool = True,
     ) -> None:
         """``quota`` is the share of each of its CPUs for its programs; ``variables`` are added to
-        the environment of each program."""
+        the environment of each program; ``apart``: its programs change no file of the machine."""
         self.name = name
         self.role = role
         self.directory = run_directory(run_id) / name
@@ -68,6 +69,7 @@ class NetnsNode(Node, Enterable, Steerable):
         self._run_id = run_id
         self._quota = quota
         self._variables = dict(variables or {})
+        self._apart = apart
         self._group: cgroup.ControlGroup | None = None
         self._programs: Programs | None = None
         self._steered: list[str] = []
@@ -83,6 +85,8 @@ class NetnsNode(Node, Enterable, Steerable):
     def open(self, settings: Mapping[str, str]) -> None:
         """Create namespace and directories, apply sysctls, bring the loopback up."""
         self._view.make()
+        if self._apart:
+            self._view = self._view.apart()
         self.namespace.open()
         self.namespace.call(lambda: sysctls.apply(settings))
         self.namespace.call(sysctls.prefer_congestion_control)
@@ -94,6 +98,7 @@ class NetnsNode(Node, Enterable, Steerable):
             probe=tools.require("culvert-probe", "run `make setup`"),
             netns=self.netns_path,
             binds=self._view.binds(),
+            apart=self._apart and features.has(features.READ_ONLY_MACHINE),
             cpus=self.cpus,
             environment=environment(self._run_id, self.name, self.directory) | self._variables,
             group=None if self._group is None else self._group.members,
@@ -134,6 +139,10 @@ class NetnsNode(Node, Enterable, Steerable):
         self, argv: Sequence[str], given: bytes | None, env: Variables | None, timeout_s: float
     ) -> Completed:
         return self.programs.execute(argv, given, env, timeout_s)
+
+    def instruments(self) -> AbstractSet[int] | None:
+        """What was spawned on it; daemons are the VPN's, and so is all that a command leaves."""
+        return self.programs.spawned() if self._apart else None
 
     @property
     def programs(self) -> Programs:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import re
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from culvert import tools
 from culvert.errors import NotPossible
 from culvert.machine import rootless, without_root
 from culvert.machine.check import FeatureFinding, degraded, missing, present, unknown
@@ -15,6 +17,7 @@ from culvert.machine.scratch import CLONE_NEWNET, CLONE_NEWNS, UnshareRefusedErr
 from culvert.machine.tree import Tree
 from culvert.privilege import Privilege, privilege, run_as_root
 
+DEADLINE_S = 10.0
 GIVE_ROOT = run_as_root()
 GIVE_NAMESPACES = f"{GIVE_ROOT}; or see user-namespaces"
 NEEDED: Mapping[str, int] = {
@@ -97,6 +100,23 @@ def network_namespaces() -> FeatureFinding:
 def mount_namespaces() -> FeatureFinding:
     """A new mount namespace: VPNs with fixed paths in /run need it."""
     return _own_namespace(CLONE_NEWNS, "mnt")
+
+
+def read_only_machine() -> FeatureFinding:
+    """Programs of nodes see the machine's files read-only."""
+    probe = tools.find("culvert-probe")
+    if probe is None:
+        return unknown("culvert-probe is missing", "make setup")
+    done = subprocess.run(
+        [str(probe), "exec", "--apart", "--", "/bin/true"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=DEADLINE_S,
+    )
+    if done.returncode == 0:
+        return present("for programs of nodes")
+    return missing(f"VPNs can change files of the machine: {done.stderr.strip()}")
 
 
 def _own_namespace(flags: int, kind: str) -> FeatureFinding:

@@ -105,7 +105,7 @@ class OverVpn:
         self._stack = ExitStack()
         topology = serving(mesh(3, paths=PATHS), vpn.needs)
         inside = replace(spec, topology=topology, links={}, cpus=None, firewall=None, pods=None)
-        self.lab = NetnsLab(new_run_id(), inside)
+        self.lab = NetnsLab(new_run_id(), inside, machines=True)
         self.cluster: EmbeddedCluster | None = None
         self._probes: dict[str, Probe] = {}
         self.up_s = 0.0
