@@ -57,7 +57,6 @@ def test_nodes_share_no_folder_that_they_can_write_to(lab: LabFactory, folder: s
     path = f"{folder}/culvert-test-{pair.run_id}"
     pair.a.run(["sh", "-c", f"echo a > {path}"])
     assert pair.a.run(["cat", path]).stdout == "a\n"
-    assert pair.a.read(path) == b"a\n"
     assert pair.b.run(["test", "-e", path], check=False).returncode == 1
     assert not Path(path).exists()
 

@@ -117,6 +117,9 @@ class FakeNode:
     def monotonic_ns(self) -> int:
         return time.monotonic_ns()
 
+    def instruments(self) -> None:
+        """Its processes cannot be known by its namespace."""
+
 
 @dataclass
 class FakeLab:

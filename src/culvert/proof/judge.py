@@ -6,6 +6,7 @@ from functools import partial
 
 from culvert.labs.node import Node
 from culvert.proof.capture import HANDSHAKE_PACKETS, judge_capture
+from culvert.proof.load import load_costs_time
 from culvert.proof.reconcile import LinkCount, reconcile
 from culvert.proof.route import judge_relays, to_control
 from culvert.trial.check import Check
@@ -39,6 +40,7 @@ def judge_outcome(session: Session, outcome: Outcome) -> list[Check]:
         if outcome.traffic is not None:
             checks += _of_bytes(session, watched, outcome.traffic)
         checks += judge_relays(session, watched)
+        checks += load_costs_time(session, watched)
     checks += _losses_are_possible(outcome)
     return checks
 

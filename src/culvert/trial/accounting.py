@@ -7,7 +7,7 @@ the VPN and ends after it, so that none of this is in the VPN's figures.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from culvert.labs.process import Process
@@ -24,6 +24,8 @@ KERNEL = "kernel"
 """The label of kernel threads."""
 EVERYBODY = frozenset({OTHERS, OWN, KERNEL})
 """Labels of the accounting of all, which the VPN's processes are in once more."""
+UNDECLARED = "undeclared"
+"""The label of processes of a node that descend from none that the driver declared."""
 _INIT = 1
 
 
@@ -34,12 +36,14 @@ def begin_accounting(
     kernel_threads: Sequence[str] = (),
     *,
     beside: Mapping[str, Any] | None = None,
+    all_of_node: bool = False,
 ) -> Task:
     """Begin; the task's result is an ``Accounted``, with each process under its name. What is done
     to processes and devices from outside is observed.
 
     ``kernel_threads`` are regular expressions for names; ``beside`` is the device, with the lab's
-    packets, of which others are counted (see ``Outside.beside``).
+    packets, of which others are counted (see ``Outside.beside``). ``all_of_node``: with all other
+    processes in the node's network namespace but probes, under the label ``undeclared``.
     """
     return probe.begin(
         "accounting",
@@ -48,6 +52,7 @@ def begin_accounting(
         devices=list(devices),
         interference=True,
         beside=beside,
+        all_of_node=all_of_node,
     )
 
 
@@ -82,9 +87,22 @@ def of_the_vpn(used: Accounted) -> list[ProcessUse]:
     return [process for process in used.processes if process.label not in EVERYBODY]
 
 
+def without(instruments: Set[int], used: Accounted) -> Accounted:
+    """The same without undeclared processes that are the instrument's."""
+    kept = [one for one in used.processes if one.label != UNDECLARED or one.pid not in instruments]
+    return used.model_copy(update={"processes": kept})
+
+
 def cpu_s(uses: Iterable[ProcessUse | KernelThreadUse]) -> float:
-    """CPU seconds by the scheduler's clock."""
-    return sum(use.run_ns or 0 for use in uses) / 1e9
+    """CPU seconds by the scheduler's clock, with those of children that ended meanwhile, which the
+    kernel counts in ticks."""
+    used_s = 0.0
+    for use in uses:
+        used_s += (use.run_ns or 0) / 1e9
+        if isinstance(use, ProcessUse):
+            # What ended counts with its parent, with all that it had used before.
+            used_s += (use.children_s or 0.0) - (use.used_before_ns or 0) / 1e9
+    return max(used_s, 0.0)
 
 
 def peak_bytes(processes: Iterable[ProcessUse]) -> int:
@@ -100,10 +118,7 @@ def foreign_s(everybody: Accounted, own_pids: frozenset[int]) -> float:
         for process in everybody.processes
         if process.label == OTHERS and process.pid not in own_pids
     ]
-    living_s = sum((one.run_ns or 0) / 1e9 + (one.children_s or 0.0) for one in others)
-    # What ended counts with its parent, with all that it had used before.
-    ended_s = sum((one.used_before_ns or 0) / 1e9 for one in others)
-    return max(living_s - ended_s, 0.0)
+    return cpu_s(others)
 
 
 def sees_the_machine(everybody: Accounted) -> bool:

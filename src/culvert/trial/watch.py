@@ -20,7 +20,13 @@ from culvert.labs.witness import Handed, View
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Accounted, Captured, parse
 from culvert.topology.graph import Role
-from culvert.trial.accounting import Everybody, begin_accounting, foreign_s, sees_the_machine
+from culvert.trial.accounting import (
+    Everybody,
+    begin_accounting,
+    foreign_s,
+    sees_the_machine,
+    without,
+)
 from culvert.vpns.abilities import CountingRoutes
 from culvert.vpns.variant import RouteCount
 
@@ -90,7 +96,7 @@ class Watcher:
         begun = time.monotonic()
         yield watched
         watched.seconds = time.monotonic() - begun
-        accounted = _end(accounts)
+        accounted = self._end(accounts)
         self._beside(accounted, everybody)
         watched.sent = {name: now.since(sent[name]) for name, now in self._sent().items()}
         for name, before in handed.items():
@@ -106,7 +112,7 @@ class Watcher:
         everybody = self._everybody()
         accounts = self._begin_accounting()
         yield found
-        accounted = _end(accounts)
+        accounted = self._end(accounts)
         self._beside(accounted, everybody)
         found |= {name: accounted[name] for name in self._ends}
 
@@ -182,10 +188,19 @@ class Watcher:
         if node.role is Role.ROUTER and self._lab.shared_kernel:
             threads = []  # the source's accounting has them
         others = self._outside.beside(name) if beside else None
-        return begin_accounting(probe, self._vpn.processes[name], devices, threads, beside=others)
+        return begin_accounting(
+            probe,
+            self._vpn.processes[name],
+            devices,
+            threads,
+            beside=others,
+            all_of_node=node.instruments() is not None,
+        )
 
-
-def _end(tasks: dict[str, Task]) -> dict[str, Accounted]:
-    """The first to begin ends last."""
-    ended = {name: parse(Accounted, tasks[name].stop()).of_the_lab() for name in reversed(tasks)}
-    return {name: ended[name] for name in tasks}
+    def _end(self, tasks: dict[str, Task]) -> dict[str, Accounted]:
+        """The first to begin ends last."""
+        ended = {}
+        for name in reversed(tasks):
+            used = parse(Accounted, tasks[name].stop()).of_the_lab()
+            ended[name] = without(self._lab.nodes[name].instruments() or frozenset(), used)
+        return {name: ended[name] for name in tasks}

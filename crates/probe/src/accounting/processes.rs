@@ -8,6 +8,7 @@ use procfs::FromRead;
 use procfs::process::Stat;
 use regex_lite::Regex;
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 const PROC: &str = "/proc";
@@ -15,6 +16,8 @@ const PROC: &str = "/proc";
 const MACHINE_PROC: &str = "/run/culvert-proc";
 /// The parent of every kernel thread.
 const KTHREADD: i32 = 2;
+/// The label of processes in our network namespace that descend from no watched one.
+pub const UNDECLARED: &str = "undeclared";
 
 /// A process that a request names.
 #[derive(Debug, Clone, serde::Deserialize)]
@@ -45,20 +48,27 @@ pub struct Process {
 pub type Processes = BTreeMap<Identity, Process>;
 
 /// The watched processes with their descendants, and the kernel threads of the wanted names;
-/// `by_thread`: with the times of their threads.
+/// `by_thread`: with the times of their threads; `all_of_node`: with all other processes in our
+/// network namespace, but for probes.
 pub fn find_processes(
     watched: &[Watched],
     by_thread: bool,
+    all_of_node: bool,
     kernel_threads: &[Regex],
 ) -> Result<(Processes, Processes), Failure> {
     let (mut processes, mut threads) = (Processes::new(), Processes::new());
-    if watched.is_empty() && kernel_threads.is_empty() {
+    if watched.is_empty() && kernel_threads.is_empty() && !all_of_node {
         return Ok((processes, threads));
     }
     let own = all_processes(PROC)?;
     let parents = own.iter().map(|(pid, stat)| (*pid, stat.ppid)).collect();
+    let node = all_of_node.then(Neighbourhood::ours).transpose()?;
     for (pid, stat) in &own {
-        if let Some(label) = label_of(*pid, &parents, watched) {
+        let undeclared = || {
+            let found = node.as_ref().is_some_and(|node| node.has(*pid));
+            found.then_some(UNDECLARED)
+        };
+        if let Some(label) = label_of(*pid, &parents, watched).or_else(undeclared) {
             let process = read_process(PROC, stat, label, process_cpu_ns(*pid), by_thread);
             processes.insert(identity(stat), process);
         }
@@ -80,6 +90,35 @@ pub fn find_processes(
         }
     }
     Ok((processes, threads))
+}
+
+/// The processes that share our network namespace, wherever they were started and whatever they
+/// did to their session, parents and environment.
+struct Neighbourhood {
+    network: (u64, u64),
+    probe: (u64, u64),
+}
+
+impl Neighbourhood {
+    fn ours() -> Result<Neighbourhood, Failure> {
+        let own = |name: &str| file_of("self", name).map_err(during(name));
+        Ok(Neighbourhood {
+            network: own("ns/net")?,
+            probe: own("exe")?,
+        })
+    }
+
+    /// False for probes, which are the instrument, and for what has ended.
+    fn has(&self, pid: i32) -> bool {
+        let pid = pid.to_string();
+        file_of(&pid, "ns/net").is_ok_and(|network| network == self.network)
+            && file_of(&pid, "exe").is_ok_and(|program| program != self.probe)
+    }
+}
+
+fn file_of(process: &str, name: &str) -> std::io::Result<(u64, u64)> {
+    let found = std::fs::metadata(format!("{PROC}/{process}/{name}"))?;
+    Ok((found.dev(), found.ino()))
 }
 
 /// One that ends while we look is left out.

@@ -19,6 +19,7 @@ pub struct Scope {
     pub watched: Vec<Watched>,
     /// Otherwise of their threads only the switches are read.
     pub by_thread: bool,
+    pub all_of_node: bool,
     pub kernel_threads: Vec<Regex>,
     pub devices: Vec<String>,
 }
@@ -74,8 +75,12 @@ impl Snapshot {
     pub fn take(scope: &Scope, end: End) -> Result<Snapshot, Failure> {
         let first = (end == End::First).then(Whole::read).transpose()?;
         let own_ns = own_ns()?;
-        let (processes, kernel_threads) =
-            find_processes(&scope.watched, scope.by_thread, &scope.kernel_threads)?;
+        let (processes, kernel_threads) = find_processes(
+            &scope.watched,
+            scope.by_thread,
+            scope.all_of_node,
+            &scope.kernel_threads,
+        )?;
         let devices = devices(&scope.devices)?;
         let udp = udp_counters()?;
         let whole = match first {

@@ -2,7 +2,7 @@
 
 use super::beside::{Beside, Counted, Wanted};
 use crate::accounting::delta::{Delta, between};
-use crate::accounting::processes::Watched;
+use crate::accounting::processes::{Processes, UNDECLARED, Watched};
 use crate::accounting::snapshot::{End, Scope, Snapshot};
 use crate::interference::{Interference, Watch};
 use crate::protocol::failure::Failure;
@@ -22,6 +22,9 @@ pub struct Parameters {
     /// Whether to report each of their threads, and how long they waited for a processor.
     #[serde(default = "yes")]
     by_thread: bool,
+    /// Whether to add all other processes in our network namespace but probes, as "undeclared".
+    #[serde(default)]
+    all_of_node: bool,
     /// Regular expressions for names of kernel threads.
     #[serde(default)]
     kernel_threads: Vec<String>,
@@ -53,10 +56,19 @@ pub struct Accounted {
     beside: Option<Counted>,
 }
 
+/// Those that the request names, and their descendants.
+fn declared(processes: &Processes) -> Processes {
+    let all = processes.iter();
+    all.filter(|(_, process)| process.label != UNDECLARED)
+        .map(|(identity, process)| (*identity, process.clone()))
+        .collect()
+}
+
 pub fn run(parameters: &Parameters, context: &Context) -> Result<Accounted, Failure> {
     let scope = Scope {
         watched: parameters.pids.clone(),
         by_thread: parameters.by_thread,
+        all_of_node: parameters.all_of_node,
         kernel_threads: compile(&parameters.kernel_threads)?,
         devices: parameters.devices.clone(),
     };
@@ -64,7 +76,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Accounted, Fail
     let before = Snapshot::take(&scope, End::First)?;
     let watch = parameters
         .interference
-        .then(|| Watch::new(&before.processes, &scope.devices));
+        .then(|| Watch::new(&declared(&before.processes), &scope.devices));
     context.ready(Started {
         started_ns: before.time_ns,
     });
