@@ -40,7 +40,7 @@ COMPILED := wireguard vpncloud yggdrasil nebula headscale sing-box quincy
 PASSED := build/tests-passed
 
 # What fails runs once more, alone.
-PYTEST_TWICE = $(SUDO) $(BIN)/python -m tests.twice $(WORKERS) --passed $(PASSED)
+PYTEST_TWICE = $(SUDO) $(BIN)/python -m tests.twice $(WORKERS) --passed=$(PASSED)
 
 # To build a guest kernel from source, libFuzzer, the ways to become root on a host, and what packs and signs.
 TEST_APT := sudo opendoas gcc g++ libc6-dev make flex bison bc libelf-dev xz-utils zstd gnupg

@@ -2,6 +2,7 @@
 
 ``--passed FILE`` adds the tests that passed, one a line; ``--failed FILE`` those that failed.
 ``--rest`` leaves out the tests in the file of ``--passed``; ``--only FILE`` those not in that file.
+Write ``--passed=FILE``: a word apart would be the place of a test, until conftest.py is read.
 """
 
 from __future__ import annotations

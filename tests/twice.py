@@ -23,11 +23,11 @@ def run(arguments: Sequence[str]) -> int:
     """The exit code."""
     with tempfile.TemporaryDirectory(prefix="culvert-tests-") as place:
         file = Path(place) / "failed"
-        code = _pytest(*arguments, "--failed", str(file))
+        code = _pytest(*arguments, f"--failed={file}")
         failed = sorted(read(file))
         if code != pytest.ExitCode.TESTS_FAILED or not 0 < len(failed) <= UNSTEADY:
             return code
-        again = _pytest(*arguments, "--numprocesses", "0", "--only", str(file))
+        again = _pytest(*arguments, "--numprocesses", "0", f"--only={file}")
     if again == pytest.ExitCode.OK:
         print(f"{len(failed)} of at most {UNSTEADY} tests are unsteady: they passed only alone")
         print(*(f"UNSTEADY {name}" for name in failed), sep="\n", flush=True)

@@ -76,7 +76,7 @@ def disturbed(rows: Collection[CalibrationRow]) -> list[str]:
 def elsewhere(kinds: Collection[str], rows: Collection[CalibrationRow]) -> list[CalibrationRow]:
     """One for each measurement that has none."""
     there = {row.measurement for row in rows}
-    why = "its figures are bounded in every run"
+    why = "without a VPN it has nothing to measure"
     verdict = CalibrationVerdict.NEEDS_VPN
     return [
         CalibrationRow(kind, kind, "", verdict, reason=why) for kind in kinds if kind not in there

@@ -152,8 +152,7 @@ def missing_tun(host: Host) -> list[Missing]:
 def wait_for_device(
     vpn: str, node: Node, device: str, process: Process, *, deadline_s: float
 ) -> None:
-    """Return when the program has created its device, and the device is up with an address that
-    is not the kernel's own (fe80::).
+    """Return when the program's device is up, with an address besides the kernel's own (fe80::).
 
     Raises VpnError with the end of the program's log.
     """

@@ -14,13 +14,14 @@
 //! Devices, sockets and pipes can be opened for writing on a read-only mount (mount(2)).
 
 use super::Failure;
-use super::view::NOTHING;
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 use nix::sys::statvfs::{FsFlags, statvfs};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+pub const NOTHING: Option<&str> = None;
 
 /// Of the machine, though in /proc; a directory before what is in it.
 const MACHINES: [&str; 7] = [

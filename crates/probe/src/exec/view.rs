@@ -2,7 +2,7 @@
 //! what else the machine shows read-only.
 
 use super::Failure;
-use super::apart;
+use super::apart::{self, NOTHING};
 use nix::errno::Errno;
 use nix::fcntl::{self, OFlag};
 use nix::mount::{MsFlags, mount};
@@ -10,8 +10,6 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::stat::Mode;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
-
-pub const NOTHING: Option<&str> = None;
 
 #[derive(Clone)]
 pub struct Bind {

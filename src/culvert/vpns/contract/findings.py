@@ -48,7 +48,7 @@ class Findings:
         has been looked at."""
         try:
             yield
-        except Exception as failure:  # a driver may raise anything
+        except (Exception, SystemExit) as failure:  # a driver may raise anything
             raised = isinstance(failure, DriverError) and failure.__cause__ is not None
             error = failure.__cause__ if raised else failure
             assert error is not None
