@@ -28,7 +28,6 @@ from culvert.journal.format import ROWS
 from culvert.journal.journal import FILE, Journal
 from culvert.journal.repair import Repaired, repair
 from culvert.journal.schema import CONTENT
-from culvert.report.html.drawing import Drawing
 from culvert.report.html.write import write_data
 from culvert.report.model import read
 from culvert.report.terminal.summary import summary_of
@@ -139,9 +138,8 @@ def _read(run: Path, other: Path, *, whole: bool) -> None:
     compare(*sides([str(other), str(run)], []), tolerance=0.03, alpha=0.05)
     if whole:
         console = Console(file=io.StringIO(), width=200)
-        with Drawing() as drawing:
-            data = read(run)
-            write_data(data, run / "report", drawing)
+        data = read(run)
+        write_data(data, run / "report")
         console.print(summary_of(data))
         bundle(run, run / "x.tar.gz")
 

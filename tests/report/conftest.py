@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from culvert.report.charts import figures, sections
-from culvert.report.html.drawing import Drawing
 from culvert.report.html.page import render
 from culvert.report.html.write import write_data
 
@@ -14,8 +13,7 @@ from .synthetic import Run, make_run, nasty_run
 
 def write(run: Run, directory: Path) -> str:
     """The page's text; tables and figures are in the directory."""
-    with Drawing() as drawing:
-        return write_data(run.data, directory, drawing).read_text(encoding="utf-8")
+    return write_data(run.data, directory).read_text(encoding="utf-8")
 
 
 def page_of(run: Run) -> str:

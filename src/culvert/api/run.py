@@ -18,7 +18,6 @@ from culvert.journal.journal import Journal
 from culvert.report.charts import figures
 from culvert.report.claims import claims_table
 from culvert.report.exported import exported
-from culvert.report.html.drawing import Drawing
 from culvert.report.html.write import printed, write_data
 from culvert.report.model import Data, Figure, read
 from culvert.report.terminal.summary import summary_of
@@ -110,8 +109,7 @@ class Run:
 
     def report(self, directory: Path | str | None = None) -> Path:
         """Write report.html, tables and figures; the path of the page. Raises UsageError."""
-        with Drawing() as drawing:
-            return write_data(self._data, Path(directory or self.directory), drawing)
+        return write_data(self._data, Path(directory or self.directory))
 
     @cached_property
     def _figures(self) -> dict[str, Figure]:

@@ -23,17 +23,13 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write report.html, tables and figures of a run."""
-    from culvert.report.html.drawing import Drawing
+    from culvert.report import claims
+    from culvert.report.html.write import write_data
+    from culvert.report.model import read
+    from culvert.report.terminal.summary import summary_of
 
-    # Its first process loads its libraries while this one imports its own.
-    with Drawing() as drawing:
-        from culvert.report import claims
-        from culvert.report.html.write import write_data
-        from culvert.report.model import read
-        from culvert.report.terminal.summary import summary_of
-
-        data = read(directory)
-        page = write_data(data, target or directory, drawing)
+    data = read(directory)
+    page = write_data(data, target or directory)
     if as_json:
         print_json({"report": str(page), **claims.as_json(data.claims)})
     else:

@@ -12,7 +12,7 @@ from culvert.errors import UsageError
 from culvert.files.folder import OpenFolder, run_folder
 from culvert.report.charts import figures, sections
 from culvert.report.charts.common import LIGHT
-from culvert.report.html.drawing import Drawing
+from culvert.report.html.drawing import images
 from culvert.report.html.page import render
 from culvert.report.model import Data, Figure, Panel
 from culvert.report.tables import tables
@@ -22,14 +22,14 @@ PAGE = "report.html"
 PANEL_WIDTH_PX = 460
 
 
-def write_data(data: Data, out_dir: Path, drawing: Drawing) -> Path:
+def write_data(data: Data, out_dir: Path) -> Path:
     """Write ``report.html``, ``tables/*.csv`` and ``figures/*`` (SVG, PNG, Vega-Lite JSON).
 
     Returns the path of report.html. Raises UsageError if ``out_dir`` cannot be written.
     """
     try:
         with run_folder(out_dir, make=True) as folder:
-            _write_all(data, folder, drawing)
+            _write_all(data, folder)
     except OSError as error:
         raise UsageError(
             f"the report in {out_dir}",
@@ -41,22 +41,19 @@ def write_data(data: Data, out_dir: Path, drawing: Drawing) -> Path:
     return out_dir / PAGE
 
 
-def _write_all(data: Data, folder: OpenFolder, drawing: Drawing) -> None:
-    found, drawn = [], []
-    for condition, figure in figures(data):
-        spec = json.dumps(printed(figure), ensure_ascii=False).encode("utf-8", "replace")
-        drawn.append((figure.name, spec, drawing.begin(spec, figure.name)))
-        found.append((condition, figure))
+def _write_all(data: Data, folder: OpenFolder) -> None:
+    found = list(figures(data))
     with folder.below("tables") as below:
         for name, table in tables(data).items():
             below.write(f"{name}.csv", table.write_csv().encode())
     page = render(data, sections(found)).encode("utf-8", "replace")
     with folder.below("figures") as below:
-        for name, spec, images in drawn:
-            below.write(f"{name}.vl.json", spec)
-            svg, png = images.result()
-            below.write(f"{name}.svg", svg)
-            below.write(f"{name}.png", png)
+        for _, figure in found:
+            spec = json.dumps(printed(figure), ensure_ascii=False).encode("utf-8", "replace")
+            below.write(f"{figure.name}.vl.json", spec)
+            svg, png = images(spec.decode())
+            below.write(f"{figure.name}.svg", svg.encode())
+            below.write(f"{figure.name}.png", png)
     folder.write(PAGE, page)
 
 
