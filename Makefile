@@ -110,6 +110,7 @@ lint: setup
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/zizmor --offline --persona auditor .github/workflows action.yml
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 

@@ -86,6 +86,7 @@ def test_it_has_static_programs_roles_studies_and_docs(wheel: Path, tmp_path: Pa
             content = unpacked.read_bytes()
             assert b".cargo/registry" not in content
             assert b"culvert-release-" not in content
+    run(sys.executable, "-m", "twine", "check", "--strict", wheel, cwd=tmp_path)
     info = f"culvert-{wheel.name.split('-')[1]}.dist-info"
     assert f"{info}/sboms/culvert.spdx.json" in names
     assert f"{info}/licenses/NOTICE-third-party.txt" in names
