@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from culvert.measurements.tcp.tcp import Tcp, TcpParameters, fairness, goodput_bps
-from culvert.probe.results import TcpSunk
+from culvert.measurements.tcp.tcp import Tcp, TcpParameters, fairness
 from culvert.results import Status
 from culvert.trial.outcome import Outcome
 from tests.measurements.fakes import asked, fake, session
@@ -17,64 +16,6 @@ from tests.run import cells
 from tests.run.cells import value, vpn
 
 MS = 10**6
-WARMUP_S = 0.5
-
-
-def sunk(intervals: list[tuple[int, int]], first_ns: int = 0) -> TcpSunk:
-    """``intervals``: where each ends in ns, and its bytes."""
-    return TcpSunk.model_validate(
-        {
-            "bytes": sum(count for _, count in intervals),
-            "first_ns": first_ns,
-            "last_ns": intervals[-1][0],
-            "intervals": [{"t_ns": end, "bytes": count} for end, count in intervals],
-        }
-    )
-
-
-def test_what_arrived_in_the_warm_up_does_not_count() -> None:
-    slow = [(100 * MS * n, 1) for n in range(1, 6)]
-    fast = [(100 * MS * n, 1250) for n in range(6, 26)]
-    assert goodput_bps(sunk(slow + fast), WARMUP_S) == pytest.approx(1250 * 8 / 0.1)
-
-
-def test_intervals_of_different_lengths_count_by_their_time() -> None:
-    found = sunk([(100 * MS, 9), (200 * MS, 20), (500 * MS, 60)])
-    assert goodput_bps(found, 0.0) == pytest.approx(8 * 80 / 0.4)
-
-
-def test_with_hardly_an_interval_after_the_warm_up_all_of_it_counts() -> None:
-    assert goodput_bps(sunk([(100 * MS, 1000)]), WARMUP_S) == pytest.approx(80_000)
-
-
-def test_nothing_that_arrived_is_no_goodput() -> None:
-    assert goodput_bps(TcpSunk(bytes=0), WARMUP_S) == 0.0
-
-
-@given(
-    rate_bps=st.integers(8, 10**12),
-    start_ns=st.integers(0, 2**62),
-    count=st.integers(8, 60),
-)
-def test_a_steady_stream_has_its_rate_whenever_it_began(
-    rate_bps: int, start_ns: int, count: int
-) -> None:
-    each = rate_bps // 80
-    ends = [(start_ns + 100 * MS * n, each) for n in range(1, count + 1)]
-    found = goodput_bps(sunk(ends, first_ns=start_ns), WARMUP_S)
-    assert found == pytest.approx(each * 80)
-
-
-@given(st.lists(st.tuples(st.integers(1, 10**9), st.integers(0, 10**10)), min_size=1, max_size=40))
-def test_goodput_is_between_the_slowest_and_the_fastest_interval(
-    lengths: list[tuple[int, int]],
-) -> None:
-    ends: list[tuple[int, int]] = []
-    for length, count in lengths:
-        ends.append(((ends[-1][0] if ends else 0) + length, count))
-    rates = [8e9 * count / length for length, count in lengths]
-    found = goodput_bps(sunk(ends), WARMUP_S)
-    assert min(rates) * 0.999 <= found <= max(rates) * 1.001
 
 
 SENT: dict[str, Any] = {

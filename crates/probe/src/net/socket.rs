@@ -7,8 +7,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
-/// `<linux/sock_diag.h>`: SO_MEMINFO gives nine counters, the last is that of dropped packets.
+/// `<linux/sock_diag.h>`: SO_MEMINFO gives nine counters, the first is the memory of received
+/// packets, the last the number of dropped ones.
 const MEMINFO_COUNTERS: usize = 9;
+const MEMINFO_RECEIVED: usize = 0;
 const MEMINFO_DROPS: usize = 8;
 
 /// A UDP socket bound to an address; port 0 is any free one.
@@ -147,6 +149,16 @@ pub fn path_mtu(socket: &impl AsFd, ip: IpAddr) -> Option<u32> {
 
 /// Packets that the kernel dropped because this socket's buffer was full (or their checksum wrong).
 pub fn socket_drops(socket: &impl AsFd) -> Option<u32> {
+    memory_info(socket).map(|counters| counters[MEMINFO_DROPS])
+}
+
+/// Memory in bytes that packets take which have arrived and were not read: more than their payload.
+/// Those that wait for a segment before them are among them.
+pub fn unread_memory(socket: &impl AsFd) -> Option<u32> {
+    memory_info(socket).map(|counters| counters[MEMINFO_RECEIVED])
+}
+
+fn memory_info(socket: &impl AsFd) -> Option<[u32; MEMINFO_COUNTERS]> {
     let mut counters = [0_u32; MEMINFO_COUNTERS];
     let mut length = size_of_val(&counters) as libc::socklen_t;
     // SAFETY: the kernel writes at most `length` bytes, the size of the array.
@@ -159,7 +171,7 @@ pub fn socket_drops(socket: &impl AsFd) -> Option<u32> {
             &raw mut length,
         )
     };
-    (outcome == 0 && length as usize == size_of_val(&counters)).then(|| counters[MEMINFO_DROPS])
+    (outcome == 0 && length as usize == size_of_val(&counters)).then_some(counters)
 }
 
 /// How long a call may block, so that its task looks at the clock at the end of each interval, and

@@ -30,6 +30,10 @@ pub struct Forwarded {
     bytes: u64,
     /// The time offered, or longer if the path needed longer for these packets.
     seconds: f64,
+    /// When the first packet arrives that meets no queue, and when the last of these did, by the
+    /// receiver's clock. `None` of no packet.
+    begun_ns: Option<u64>,
+    last_ns: Option<u64>,
 }
 
 /// Times of a stream. The idle delay is the least of its packets: a stream begins on an idle path.
@@ -77,10 +81,68 @@ impl Forwarding {
     }
 
     pub fn result(&self) -> Forwarded {
+        let could_arrive_ns = |begun_ns: u64| begun_ns.wrapping_add_signed(self.idle_ns);
+        let begun_ns = self.begun_ns.map(could_arrive_ns);
         Forwarded {
             packets: self.packets,
             bytes: self.bytes,
             seconds: seconds(self.offered_ns, self.last_ns, self.packets),
+            begun_ns,
+            last_ns: begun_ns.map(|begun_ns| begun_ns.wrapping_add(self.last_ns)),
+        }
+    }
+}
+
+/// Packets of many streams in one time, which begins when the first of any arrives: a stream's own
+/// first packet may have waited behind those of others, and its time would be too short.
+#[derive(Debug, Clone, Copy)]
+pub struct Joint {
+    offered_ns: u64,
+    allowance_ns: u64,
+    packets: u64,
+    bytes: u64,
+    last_ns: u64,
+}
+
+impl Joint {
+    pub fn new(offer: Offer) -> Joint {
+        Joint {
+            offered_ns: offer.duration_s.ns(),
+            allowance_ns: offer.allowance_s.ns(),
+            packets: 0,
+            bytes: 0,
+            last_ns: 0,
+        }
+    }
+
+    /// A packet that arrived so much later than the first of any, not one that had arrived before.
+    pub fn record(&mut self, after_ns: u64, bytes: u64) {
+        if after_ns <= self.offered_ns.saturating_add(self.allowance_ns) {
+            self.packets += 1;
+            self.bytes += bytes;
+            self.last_ns = self.last_ns.max(after_ns);
+        }
+    }
+
+    /// What another thread recorded of the same streams.
+    pub fn plus(self, other: Joint) -> Joint {
+        Joint {
+            packets: self.packets + other.packets,
+            bytes: self.bytes + other.bytes,
+            last_ns: self.last_ns.max(other.last_ns),
+            ..self
+        }
+    }
+
+    /// `first_ns`: when the first packet of any arrived.
+    pub fn result(&self, first_ns: u64) -> Forwarded {
+        let (begun_ns, last_ns) = (first_ns, first_ns.saturating_add(self.last_ns));
+        Forwarded {
+            packets: self.packets,
+            bytes: self.bytes,
+            seconds: seconds(self.offered_ns, self.last_ns, self.packets),
+            begun_ns: (self.packets > 0).then_some(begun_ns),
+            last_ns: (self.packets > 0).then_some(last_ns),
         }
     }
 }
@@ -158,6 +220,19 @@ mod tests {
         assert_eq!(forwarding.result().packets, 3);
     }
 
+    #[test]
+    fn the_time_of_a_stream_is_by_the_receivers_clock() {
+        let mut forwarding = Forwarding::new(offer());
+        forwarding.record(100 * MS, 135 * MS, 1);
+        forwarding.record(200 * MS, 240 * MS, 1);
+        let found = forwarding.result();
+        assert_eq!(
+            (found.begun_ns, found.last_ns),
+            (Some(135 * MS), Some(240 * MS))
+        );
+        assert_eq!(Forwarding::new(offer()).result().begun_ns, None);
+    }
+
     proptest! {
         #[test]
         fn no_rate_is_above_the_links(
@@ -172,6 +247,27 @@ mod tests {
             if forwarded.packets >= 100 {
                 prop_assert!(found >= 0.98 * truth, "{} of {}", found, truth);
             }
+        }
+
+        #[test]
+        fn many_streams_are_no_faster_than_their_link(
+            service_us in 20_u64..2000, members in 1_u64..20, burst in 1_u64..64,
+        ) {
+            let (service_ns, mut joint) = (1000 * service_us, [Joint::new(offer()); 2]);
+            let mut free_ns = 0;
+            while free_ns < 2 * OFFERED_NS {
+                for member in 0..members {
+                    for _ in 0..burst {
+                        joint[member as usize % 2].record(free_ns, 1000);
+                        free_ns += service_ns;
+                    }
+                }
+            }
+            let found = joint[0].plus(joint[1]).result(7);
+            let rate = found.packets as f64 / found.seconds;
+            let truth = 1e9 / service_ns as f64;
+            prop_assert!(rate <= truth * (1.0 + 1e-9) && rate >= 0.98 * truth, "{rate} of {truth}");
+            prop_assert_eq!(found.begun_ns, Some(7));
         }
 
         #[test]

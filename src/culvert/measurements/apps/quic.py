@@ -19,9 +19,9 @@ from culvert.measurements.apps.marked import MarkedFlow
 from culvert.measurements.base import SAMPLE_ONE_IN, BaseParameters, Measurement
 from culvert.measurements.ceiling import bare_link_tells
 from culvert.measurements.parameters import Duration, Streams
+from culvert.measurements.streams.goodput import goodput_bps
 from culvert.measurements.streams.packet import UDP_HEADERS, received
 from culvert.measurements.streams.udp_stream import SLACK_S
-from culvert.measurements.tcp.tcp import goodput_bps
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight, family
 from culvert.probe.results import Datagrams, QuicSent, QuicSunk, SecureServer, Times, parse
 from culvert.proof.known import KnownPath

@@ -79,8 +79,7 @@ def near_link(
         return NearLink(packets_ceiling(session, seats, talks, load, segmentation, quiet))
     bare = _bare(session, load, segmentation)
     reached = _beside(session, seats, talks, bare, quiet)
-    counted = sum(one.sunk.counted_bytes for one in reached.carried)
-    return NearLink(goodput_bps=8 * counted / bare.duration_s)
+    return NearLink(goodput_bps=sum(reached.goodput_bps(bare)))
 
 
 def packets_ceiling(
@@ -98,7 +97,7 @@ def packets_ceiling(
     mean_bytes = sum(bare.sizes) / len(bare.sizes)
     rate_bps = session.lab.spec.link_of(f"{GATEWAY}-{CORE}").rate_bps
     by_link = held_back(8 * mean_bytes * sent_pps, rate_bps)
-    return Ceiling(sent_pps, reached.forwarded_pps, by_link)
+    return Ceiling(sent_pps, reached.forwarded.pps, by_link)
 
 
 def _bare(session: Session, load: Load, segmentation: str) -> Load:

@@ -6,16 +6,18 @@ a probe.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Self
 
 from culvert.labs.node import Enterable, Node
+from culvert.measurements.streams.goodput import crossed_bps
 from culvert.probe.client import Probe
 from culvert.probe.results.crowd import MemberSent, MemberSunk
-from culvert.probe.results.udp import OneWayDelay
+from culvert.probe.results.tcp import BytesInterval
+from culvert.probe.results.udp import Forwarded, OneWayDelay
 from culvert.results import Series
 from culvert.topology.graph import Role
 from culvert.trial.session import Session
@@ -130,6 +132,10 @@ class CrowdTrial:
     late_s: float
     segmentation: str
     series: list[Series]
+    forwarded: Forwarded = field(default_factory=Forwarded)
+    """Of all clients as one stream: from the first packet of any to the last of any."""
+    intervals: Sequence[BytesInterval] = ()
+    """What arrived of all of them, since the load's beginning."""
     one_way: OneWayDelay | None = None
 
     @property
@@ -144,21 +150,45 @@ class CrowdTrial:
         return None if None in counts else sum(count or 0 for count in counts)
 
     @property
+    def forwarded_packets(self) -> int:
+        """Packets that arrived while their client offered them, later than its fastest one."""
+        return sum(one.sunk.forwarded.packets for one in self.carried)
+
+    @property
     def unique(self) -> int:
         """Packets that arrived, duplicates counted once."""
         return sum(one.sunk.unique for one in self.carried)
 
-    @property
-    def forwarded_packets(self) -> int:
-        """Those that arrived while they were offered."""
-        return sum(one.sunk.forwarded.packets for one in self.carried)
-
-    @property
-    def forwarded_pps(self) -> float:
-        """Their rate: each client's by its own time."""
-        return sum(one.sunk.forwarded.pps for one in self.carried)
+    def goodput_bps(self, load: Load) -> list[float]:
+        """Of each client, all in one time, so that their sum is the rate of all."""
+        if load.transport is Transport.UDP:
+            got = [one.sunk.forwarded.bytes for one in self.carried]
+            total_bps = self.forwarded.bps
+        else:
+            got = [one.sunk.counted_bytes for one in self.carried]
+            begin_ns, end_ns = round(1e9 * load.warmup_s), round(1e9 * load.lasting_s)
+            total_bps = crossed_bps(self.intervals, begin_ns, end_ns) or 0.0
+        return [total_bps * each / max(sum(got), 1) for each in got]
 
     @property
     def socket_drops(self) -> int:
         """Packets that full sockets of the sinks refused."""
         return sum(one.sunk.socket_drops or 0 for one in self.carried)
+
+
+def forwarded_by_all(parts: Iterable[tuple[Forwarded, int]], offered_s: float) -> Forwarded:
+    """What the sinks of all clients got, as one stream. Beside each is the moment, by its own
+    clock, at which all began. From the first packet to the last there is one gap less than
+    packets."""
+    found = [(part, zero_ns) for part, zero_ns in parts if part.packets]
+    packets = sum(part.packets for part, _ in found)
+    begun_ns = min(((part.begun_ns or 0) - zero_ns for part, zero_ns in found), default=0)
+    last_ns = max(((part.last_ns or 0) - zero_ns for part, zero_ns in found), default=0)
+    needed_s = (last_ns - begun_ns) / 1e9 * packets / max(packets - 1, 1)
+    return Forwarded(
+        packets=packets,
+        bytes=sum(part.bytes for part, _ in found),
+        seconds=max(offered_s, needed_s),
+        begun_ns=begun_ns,
+        last_ns=last_ns,
+    )

@@ -8,21 +8,28 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 from culvert.errors import DeadlineExceeded
 from culvert.labs.node import Node
 from culvert.measurements.clocks import ahead_ns
-from culvert.measurements.gateway.crowd import Carried, CrowdTrial, Load, Seats, Talk, Transport
+from culvert.measurements.gateway.crowd import (
+    Carried,
+    CrowdTrial,
+    Load,
+    Seats,
+    Talk,
+    Transport,
+    forwarded_by_all,
+)
 from culvert.measurements.streams.offer import offer
-from culvert.measurements.streams.packet import UDP_HEADERS
+from culvert.measurements.streams.packet import UDP_HEADERS, received
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import parse
 from culvert.probe.results.crowd import CrowdSent, CrowdSunk, MemberSent, MemberSunk
-from culvert.results import Series
+from culvert.probe.results.tcp import BytesInterval
 from culvert.trial.session import Session
 
 SLACK_S = 15.0
@@ -34,13 +41,15 @@ OF_A_CLIENT_S = 0.02
 """Longest time to open a client's socket and to connect it."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Part:
-    """Those of the talks, by number, whose sockets one probe has; ``node`` has its clock."""
+    """Those of the talks, by number, whose sockets one probe has; ``node`` has its clock, by which
+    all begin at ``begins_ns``."""
 
     task: Task
     numbers: Sequence[int]
     node: Node
+    begins_ns: int = 0
 
 
 class CrowdRun:
@@ -68,8 +77,6 @@ class CrowdRun:
             ready = sink.task.ready(self._deadline_s)
             self._ports |= dict(zip(sink.numbers, ready["ports"], strict=True))
         self._sources: list[_Part] = []
-        self._begins_ns: list[int] = []
-        """When each of the sources is to begin, by its node's clock."""
 
     def _groups(self, node: Callable[[Talk], Node]) -> list[tuple[Probe, list[int]]]:
         """Numbers of talks by the probe that has their sockets."""
@@ -151,10 +158,9 @@ class CrowdRun:
         parts = [*self._sinks, *self._sources]
         ahead = [ahead_ns(self._session, part.node) for part in parts]
         at_ns = time.monotonic_ns() + round(1e9 * (LEAD_S if shared else LEAD_APART_S))
-        begins_ns = [at_ns + each for each in ahead]
-        for part, begin_ns in zip(parts, begins_ns, strict=True):
-            part.task.begin_at(begin_ns)
-        self._begins_ns = begins_ns[len(self._sinks) :]
+        for part, part_ahead_ns in zip(parts, ahead, strict=True):
+            part.begins_ns = at_ns + part_ahead_ns
+            part.task.begin_at(part.begins_ns)
         time.sleep(max(at_ns - time.monotonic_ns(), 0) / 1e9)  # part of the method
 
     def finish(self) -> CrowdTrial:
@@ -170,7 +176,7 @@ class CrowdRun:
         for sink in self._sinks:
             packets = sum(sent[number].packets for number in sink.numbers) if known else None
             sinks.append(parse(CrowdSunk, sink.task.stop(SLACK_S, packets=packets)))
-        return self._trial(sources, sinks)
+        return self._trial(sources, sinks, self._load.lasting_s)
 
     def stop(self) -> CrowdTrial:
         sources = self._stop_sources()
@@ -199,23 +205,33 @@ class CrowdRun:
             for number, member in zip(source.numbers, result.members, strict=True)
         }
 
-    def _trial(self, sources: Sequence[CrowdSent], sinks: Sequence[CrowdSunk]) -> CrowdTrial:
+    def _trial(
+        self, sources: Sequence[CrowdSent], sinks: Sequence[CrowdSunk], offered_s: float = 0.0
+    ) -> CrowdTrial:
+        """``offered_s`` is the time of sources that sent to their end; others sent less long."""
         sent = self._by_number(sources)
+        sent_s = max((one.last_ns - one.first_ns) / 1e9 for one in sources)
         sunk: dict[int, MemberSunk] = {}
-        arrived: defaultdict[int, int] = defaultdict(int)
         for sink, got in zip(self._sinks, sinks, strict=True):
             sunk |= dict(zip(sink.numbers, got.members, strict=True))
-            first_ns = got.intervals[0].t_ns if got.intervals else 0
-            for interval in got.intervals:
-                arrived[interval.t_ns - first_ns] += interval.bytes
-        times_ns = sorted(arrived)
+        intervals = _together(
+            (got.intervals, sink.begins_ns) for sink, got in zip(self._sinks, sinks, strict=True)
+        )
         return CrowdTrial(
             [Carried(talk, sent[n], sunk[n]) for n, talk in enumerate(self._talks)],
             self._load.sizes[0] if len(self._load.sizes) == 1 else None,
-            max((one.last_ns - one.first_ns) / 1e9 for one in sources),
+            sent_s,
             self._late_s(sources),
             sources[-1].segmentation,
-            [Series("received_bytes", "bytes", times_ns, [arrived[t] for t in times_ns])],
+            [received(intervals)],
+            forwarded_by_all(
+                (
+                    (got.forwarded, sink.begins_ns)
+                    for sink, got in zip(self._sinks, sinks, strict=True)
+                ),
+                max(sent_s, offered_s),
+            ),
+            intervals,
             sinks[0].one_way if len(sinks) == 1 else None,
         )
 
@@ -223,5 +239,19 @@ class CrowdRun:
         """Of the last source; a single one of UDP begins when it can, of TCP a time is counted."""
         if len(sources) == 1 and self._load.transport is Transport.UDP:
             return 0.0
-        both = zip(sources, self._begins_ns, strict=True)
-        return max(source.first_ns - begin_ns for source, begin_ns in both) / 1e9
+        both = zip(sources, self._sources, strict=True)
+        return max(source.first_ns - part.begins_ns for source, part in both) / 1e9
+
+
+def _together(parts: Iterable[tuple[Sequence[BytesInterval], int]]) -> list[BytesInterval]:
+    """Intervals of several sinks since the moment beside each, at which all began. They end when
+    the first of them does: what later ones count arrived after it."""
+    found: dict[int, list[BytesInterval]] = {}
+    for intervals, zero_ns in parts:
+        for one in intervals:
+            since = BytesInterval(t_ns=one.t_ns - zero_ns, bytes=one.bytes)
+            found.setdefault(since.t_ns // (INTERVAL_MS * 1_000_000), []).append(since)
+    return [
+        BytesInterval(t_ns=min(one.t_ns for one in each), bytes=sum(one.bytes for one in each))
+        for _, each in sorted(found.items())
+    ]

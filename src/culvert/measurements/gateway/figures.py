@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from culvert.measurements.ceiling import CEILING_METRICS
-from culvert.measurements.gateway.crowd import Carried, CrowdTrial, Load, Transport
+from culvert.measurements.gateway.crowd import CrowdTrial, Load, Transport
 from culvert.measurements.gateway.use import gateway_metrics
 from culvert.measurements.tcp.tcp import fairness
 from culvert.measurements.udp.losses import LOSS_METRICS, Losses
@@ -117,7 +117,7 @@ def figures(
     session: Session, clients: int, load: Load, trial: CrowdTrial, watched: Watched
 ) -> list[Metric]:
     """Of all clients, of each at quantiles, and of the gateway."""
-    rates_bps = sorted(_goodput_bps(load, one) for one in trial.carried)
+    rates_bps = sorted(trial.goodput_bps(load))
     values: dict[str, float] = {
         "goodput_bps": sum(rates_bps),
         "connected_clients": clients,
@@ -128,7 +128,7 @@ def figures(
     if load.transport is Transport.UDP:
         values |= {
             "offered_pps": trial.offered / max(trial.seconds, 1e-9),
-            "received_pps": trial.forwarded_pps,
+            "received_pps": trial.forwarded.pps,
             "loss_ratio": max(trial.offered - trial.unique, 0) / max(trial.offered, 1),
         }
     else:
@@ -140,12 +140,6 @@ def figures(
     used = gateway_accounted(session, watched)
     bits = 8 * sum(one.sunk.unique_bytes for one in trial.carried)
     return [*found, *gateway_metrics(session, used, clients, bits, trial.seconds)]
-
-
-def _goodput_bps(load: Load, one: Carried) -> float:
-    if load.transport is Transport.TCP:
-        return 8 * one.sunk.counted_bytes / load.duration_s
-    return one.sunk.forwarded.bps
 
 
 def at(quantile: float, ordered: Sequence[float]) -> float:

@@ -242,7 +242,7 @@ class _Crowd:
             scheduled=trial.scheduled or 0,
             offered=trial.offered,
             forwarded=trial.forwarded_packets,
-            forwarded_pps=trial.forwarded_pps,
+            forwarded_pps=trial.forwarded.pps,
             socket_drops=trial.socket_drops,
         )
 

@@ -141,11 +141,9 @@ class Storm:
                 yield Metric("control_bytes_per_client", "bytes", control_bytes)
         if self.steady is not None:
             offered = self.steady.offered
-            got_bytes = sum(one.sunk.unique_bytes for one in self.steady.carried)
             lost = max(offered - self.steady.unique, 0)
             yield Metric("established_loss_ratio", "1", lost / max(offered, 1))
-            goodput_bps = 8 * got_bytes / max(self.steady.seconds, 1e-9)
-            yield Metric("established_goodput_bps", "bit/s", goodput_bps)
+            yield Metric("established_goodput_bps", "bit/s", self.steady.forwarded.bps)
         if self.used.processes:
             memory = peak_bytes(self.used.processes)
             yield Metric("gateway_storm_cpu_s", "s", cpu_s(self.used.processes))

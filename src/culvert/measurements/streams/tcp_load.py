@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
+from culvert.measurements.streams.goodput import goodput_bps
 from culvert.measurements.streams.tcp_packets import inner_traffic
 from culvert.measurements.streams.udp_stream import SLACK_S
 from culvert.probe.results import TcpSource, TcpSunk, parse
@@ -68,8 +69,7 @@ class Loaded:
     @property
     def goodput_bps(self) -> float:
         """Bit/s that the receiving application read."""
-        seconds = ((self.sunk.last_ns or 0) - (self.sunk.first_ns or 0)) / 1e9
-        return 8 * self.sunk.bytes / seconds if seconds > 0 else 0.0
+        return goodput_bps(self.sunk, 0.0)
 
     @property
     def by_stream(self) -> list[int]:

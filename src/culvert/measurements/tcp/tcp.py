@@ -18,6 +18,7 @@ from culvert.measurements.ceiling import tcp_ceiling_bps
 from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
 from culvert.measurements.instruments.run import measure_throughput
 from culvert.measurements.parameters import DIRECTION, INSTRUMENT, Congestion, Duration, Streams
+from culvert.measurements.streams.goodput import goodput_bps
 from culvert.measurements.streams.packet import TCP_HEADERS, intact, received
 from culvert.measurements.streams.tcp_load import (
     WRITE_BYTES,
@@ -28,7 +29,7 @@ from culvert.measurements.streams.tcp_load import (
     controlled,
 )
 from culvert.metrics import CPU_S_PER_GB, Better, HeadlineColumn, MetricSpec, Weight
-from culvert.probe.results import StreamSunk, TcpSourceInterval
+from culvert.probe.results import TcpSourceInterval
 from culvert.proof.known import KnownPath
 from culvert.proof.limits import connection_is_not_the_limit
 from culvert.proof.truth import Truth, exactly
@@ -237,21 +238,6 @@ def _by_instrument(session: Session, parameters: TcpParameters) -> Outcome:
 def filling(known: KnownPath, metric: str, seconds: float, *ways: bool) -> list[Truth]:
     """The goodput of a connection whose segments fill the link, each way of ``ways`` (True: up)."""
     return known.goodput(metric, [known.mtu], TCP_HEADERS, seconds, *ways)
-
-
-def goodput_bps(sunk: StreamSunk, warmup_s: float) -> float:
-    """Bit/s that arrived after the warm-up; of the whole time if nothing arrived after it.
-
-    Whole intervals only, from the first that begins after the warm-up to the last byte.
-    """
-    if sunk.first_ns is None or sunk.last_ns is None:
-        return 0.0
-    begin_ns = sunk.first_ns + round(warmup_s * 1e9)
-    late = [interval for interval in sunk.intervals if interval.t_ns > begin_ns]
-    if len(late) < 2:
-        return 8e9 * sunk.bytes / max(sunk.last_ns - sunk.first_ns, 1)
-    counted = sum(interval.bytes for interval in late[1:])
-    return 8e9 * counted / max(late[-1].t_ns - late[0].t_ns, 1)
 
 
 def _metrics(loaded: Sequence[Loaded], warmup_s: float) -> list[Metric]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from culvert.probe.results.base import Result
 from culvert.probe.results.tcp import BytesInterval
-from culvert.probe.results.udp import OneWayDelay, Segmented, Sent, Sunk
+from culvert.probe.results.udp import Forwarded, OneWayDelay, Segmented, Sent, Sunk
 
 
 class MemberSent(Sent):
@@ -43,4 +43,6 @@ class CrowdSunk(Result):
 
     one_way: OneWayDelay | None = None
     intervals: list[BytesInterval] = []
+    forwarded: Forwarded = Forwarded()
+    """Of all members as one stream."""
     members: list[MemberSunk]

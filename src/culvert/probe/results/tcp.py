@@ -57,10 +57,12 @@ class TcpSource(Result):
 
 
 class BytesInterval(Result):
-    """Bytes that arrived in the interval ending at ``t_ns``."""
+    """Bytes that were read in the interval ending at ``t_ns``."""
 
     t_ns: int
     bytes: int
+    unread: int = 0
+    """Memory of packets that had arrived by its end and were not read, in bytes."""
 
 
 class TcpStreamSunk(Result):

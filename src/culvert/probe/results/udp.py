@@ -112,6 +112,10 @@ class Forwarded(Result):
     packets: int = 0
     bytes: int = 0
     seconds: float = 0.0
+    begun_ns: int | None = None
+    """When the first packet arrives that meets no queue, by the receiver's clock."""
+    last_ns: int | None = None
+    """When the last of these arrived."""
 
     @property
     def pps(self) -> float:

@@ -187,8 +187,9 @@ async fn shows(stream: &mut RecvStream, token: &Token) -> bool {
 }
 
 async fn read(sink: Arc<Sink>, mut stream: RecvStream) {
-    // A stream that breaks is the source's to report.
-    while let Ok(Some(chunk)) = stream.read_chunk(CHUNK, true).await {
+    // A stream that breaks is the source's to report. Data count when they arrive, not when what was
+    // lost before them has arrived as well.
+    while let Ok(Some(chunk)) = stream.read_chunk(CHUNK, false).await {
         sink.arrived(chunk.bytes.len());
     }
 }

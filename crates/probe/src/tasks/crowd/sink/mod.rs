@@ -9,6 +9,7 @@ use super::place::each_there;
 use super::{Protocol, check_members, deal, in_threads};
 use crate::net::socket;
 use crate::protocol::failure::{Failure, during};
+use crate::results::forwarded::{Forwarded, Joint};
 use crate::results::latency::{Latency, Summary};
 use crate::tasks::context::Context;
 use crate::timing::clock;
@@ -42,6 +43,9 @@ pub struct Received {
     /// From the source's call to the kernel's stamp; none with separate clocks, and of TCP.
     one_way: Option<Summary>,
     intervals: Vec<Interval>,
+    /// Of all members as one stream; none without an offer, and of TCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forwarded: Option<Forwarded>,
     members: Vec<Book>,
 }
 
@@ -79,7 +83,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Received, Failu
                 std::thread::sleep(KEPT_OPEN);
                 drop(sockets);
             });
-            Ok(received(parameters, &window, readers))
+            Ok(received(parameters, &window, readers, together.first_ns()))
         }
         Protocol::Tcp => {
             let listeners = each_there(&namespaces, |number| {
@@ -96,7 +100,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Received, Failu
                 reader.read(context)?;
                 Ok(reader.end())
             })?;
-            Ok(received(parameters, &window, readers))
+            Ok(received(parameters, &window, readers, 0))
         }
     }
 }
@@ -115,11 +119,18 @@ fn bind(parameters: &Parameters, number: usize) -> Result<UdpSocket, Failure> {
     Ok(socket)
 }
 
-fn received(parameters: &Parameters, window: &Window, readers: Vec<Reader>) -> Received {
+fn received(
+    parameters: &Parameters,
+    window: &Window,
+    readers: Vec<Reader>,
+    first_ns: u64,
+) -> Received {
     let mut members: Vec<Option<Book>> = parameters.members.iter().map(|_| None).collect();
     let mut late = Latency::default();
     let mut strangers = 0;
     let mut intervals: Vec<Interval> = Vec::new();
+    let joint = readers.iter().filter_map(|reader| reader.joint);
+    let forwarded = joint.reduce(Joint::plus).map(|all| all.result(first_ns));
     for reader in readers {
         late.add(&reader.delays);
         strangers += reader.strangers;
@@ -142,6 +153,7 @@ fn received(parameters: &Parameters, window: &Window, readers: Vec<Reader>) -> R
         strangers,
         one_way: late.summary(),
         intervals,
+        forwarded,
         members: members.into_iter().flatten().collect(),
     }
 }

@@ -7,7 +7,7 @@ use crate::net::socket;
 use crate::packet::header::{Header, Kind, MAX_PAYLOAD, PayloadCheck};
 use crate::protocol::failure::{Failure, during};
 use crate::protocol::values::{Canary, Token};
-use crate::results::forwarded::{Forwarded, Forwarding};
+use crate::results::forwarded::{Forwarded, Forwarding, Joint};
 use crate::results::latency::Latency;
 use crate::results::one_way::Clock;
 use crate::results::sequence::{Arrival, Sequence};
@@ -56,6 +56,8 @@ pub struct Together {
     silent: AtomicUsize,
     /// Packets, duplicates counted once.
     distinct: AtomicU64,
+    /// When the first packet of any member arrived.
+    first_ns: AtomicU64,
 }
 
 impl Together {
@@ -63,7 +65,18 @@ impl Together {
         Together {
             silent: AtomicUsize::new(members),
             distinct: AtomicU64::new(0),
+            first_ns: AtomicU64::new(u64::MAX),
         }
+    }
+
+    /// The time since the first packet of any member; this one may be the first.
+    fn since_first_ns(&self, arrived_ns: u64) -> u64 {
+        let first_ns = self.first_ns.fetch_min(arrived_ns, Ordering::Relaxed);
+        arrived_ns.saturating_sub(first_ns)
+    }
+
+    pub fn first_ns(&self) -> u64 {
+        self.first_ns.load(Ordering::Relaxed)
     }
 }
 
@@ -91,6 +104,7 @@ pub struct Reader {
     pub books: Vec<(usize, Book)>,
     pub strangers: u64,
     pub delays: Latency,
+    pub joint: Option<Joint>,
     /// Packets and bytes of each interval.
     pub slots: Vec<(u64, u64)>,
 }
@@ -141,7 +155,10 @@ impl<'a> Datagrams<'a> {
         together: &'a Together,
     ) -> Result<Datagrams<'a>, Failure> {
         let waiting = Waiting::new()?;
-        let mut reader = Reader::default();
+        let mut reader = Reader {
+            joint: parameters.offer.map(Joint::new),
+            ..Reader::default()
+        };
         let mut members = Vec::new();
         let batch = ReceiveBatch::new(&lane[0].1, BATCH, MAX_PAYLOAD, true);
         for (key, (number, socket)) in lane.into_iter().enumerate() {
@@ -229,6 +246,9 @@ impl<'a> Datagrams<'a> {
             book.corrupt += u64::from(!self.check.intact(datagram.bytes));
             if let Some(forwarding) = member.forwarding.as_mut().filter(|_| !again) {
                 forwarding.record(header.time_ns, datagram.arrived_ns, bytes);
+            }
+            if let Some(joint) = self.reader.joint.as_mut().filter(|_| !again) {
+                joint.record(self.together.since_first_ns(datagram.arrived_ns), bytes);
             }
             if self.parameters.clock == Clock::Shared && !again {
                 let delay_ns = datagram.arrived_ns.saturating_sub(header.time_ns);

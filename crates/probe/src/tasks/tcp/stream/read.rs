@@ -20,6 +20,9 @@ const SAMPLE: usize = 64;
 pub struct Interval {
     pub t_ns: u64,
     pub bytes: u64,
+    /// Memory of packets that had arrived by its end and were not read: a later interval counts
+    /// their bytes.
+    pub unread: u64,
 }
 
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -101,6 +104,7 @@ pub fn drain(
             let interval = Interval {
                 t_ns: now_ns,
                 bytes: drained.bytes - boundary_bytes,
+                unread: socket::unread_memory(connection).unwrap_or(0).into(),
             };
             boundary_bytes = drained.bytes;
             if reading.reported {
@@ -117,6 +121,10 @@ pub fn drain(
 }
 
 /// All streams as if they were one. `None` of no streams.
+///
+/// An interval ends when it does for the first of them, the last one for all: the bytes of later
+/// intervals arrived or were unread after the end of each earlier one. So it is one that no stream
+/// lacks.
 pub fn together(streams: &[Drained], begun_ns: u64, interval_ms: u32) -> Option<Drained> {
     let [first, rest @ ..] = streams else {
         return None;
@@ -125,15 +133,29 @@ pub fn together(streams: &[Drained], begun_ns: u64, interval_ms: u32) -> Option<
         return Some(first.clone());
     }
     let step_ns = u64::from(interval_ms.max(1)) * 1_000_000;
-    let mut intervals: BTreeMap<u64, Interval> = BTreeMap::new();
+    let number = |interval: &Interval| interval.t_ns.saturating_sub(begun_ns) / step_ns;
+    let mut found: BTreeMap<u64, Vec<&Interval>> = BTreeMap::new();
     for interval in streams.iter().flat_map(|stream| &stream.intervals) {
-        let number = interval.t_ns.saturating_sub(begun_ns) / step_ns;
-        let sum = intervals.entry(number).or_insert(Interval {
-            t_ns: interval.t_ns,
-            bytes: 0,
-        });
-        sum.t_ns = sum.t_ns.max(interval.t_ns);
-        sum.bytes += interval.bytes;
+        found.entry(number(interval)).or_default().push(interval);
+    }
+    let ends = || streams.iter().filter_map(|stream| stream.intervals.last());
+    let ended_ns = ends().map(|interval| interval.t_ns).max().unwrap_or(0);
+    let (mut intervals, mut bytes) = (Vec::new(), 0);
+    for (each, parts) in &found {
+        bytes += parts.iter().map(|part| part.bytes).sum::<u64>();
+        let open = ends().filter(|end| number(end) >= *each).count();
+        let last = found.last_key_value().is_some_and(|(last, _)| last == each);
+        if last || parts.len() >= open {
+            intervals.push(Interval {
+                t_ns: if last {
+                    ended_ns
+                } else {
+                    parts.iter().map(|part| part.t_ns).min()?
+                },
+                bytes: std::mem::take(&mut bytes),
+                unread: parts.iter().map(|part| part.unread).sum(),
+            });
+        }
     }
     let info = streams.iter().filter_map(|stream| stream.tcp_info);
     Some(Drained {
@@ -146,7 +168,7 @@ pub fn together(streams: &[Drained], begun_ns: u64, interval_ms: u32) -> Option<
             .find(|ended| !matches!(ended, End::Closed))
             .unwrap_or(End::Closed),
         corrupt_samples: streams.iter().map(|stream| stream.corrupt_samples).sum(),
-        intervals: intervals.into_values().collect(),
+        intervals,
         tcp_info: info.reduce(|sum, info| sum.plus(&info)),
     })
 }
@@ -177,6 +199,39 @@ impl Expected {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn drained(intervals: &[(u64, u64, u64)]) -> Drained {
+        let interval = |&(t_ns, bytes, unread): &(u64, u64, u64)| Interval {
+            t_ns,
+            bytes,
+            unread,
+        };
+        Drained {
+            bytes: intervals.iter().map(|each| each.1).sum(),
+            first_ns: Some(0),
+            last_ns: Some(intervals.last().unwrap().0),
+            ended: End::Closed,
+            corrupt_samples: 0,
+            intervals: intervals.iter().map(interval).collect(),
+            tcp_info: None,
+        }
+    }
+
+    #[test]
+    fn an_interval_of_all_streams_ends_with_the_first_of_them() {
+        const MS: u64 = 1_000_000;
+        let a = drained(&[(105 * MS, 1, 0), (203 * MS, 2, 5), (310 * MS, 4, 0)]);
+        // Nothing was read in the second interval: what is read then had arrived meanwhile.
+        let b = drained(&[(120 * MS, 10, 7), (301 * MS, 20, 0), (402 * MS, 40, 0)]);
+        let all = together(&[a, b], 0, 100).unwrap();
+        let found = all
+            .intervals
+            .iter()
+            .map(|one| (one.t_ns / MS, one.bytes, one.unread));
+        let expected = [(105, 11, 7), (301, 26, 0), (402, 40, 0)];
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+        assert_eq!(all.bytes, 77);
+    }
 
     proptest! {
         #[test]
