@@ -44,6 +44,11 @@ class SafeConsole(Console):
             else:
                 yield Segment(printable(segment.text), segment.style)
 
+    @property
+    def is_screen(self) -> bool:
+        """Whether lines can be drawn again: FORCE_COLOR makes a log a terminal for Rich."""
+        return self.is_terminal and self.file.isatty()
+
     def on_broken_pipe(self) -> None:
         """Let ``main`` decide what it means; Rich would end the program."""
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))

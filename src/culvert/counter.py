@@ -27,7 +27,7 @@ class Counter:
             TimeElapsedColumn(),
             console=err,
             transient=True,
-            disable=not err.is_terminal,
+            disable=not err.is_screen,
         )
         self._task = self._bar.add_task(what, total=total)
 
@@ -37,7 +37,7 @@ class Counter:
 
     def __enter__(self) -> Self:
         self._bar.start()
-        if not err.is_terminal:
+        if not err.is_screen:
             threading.Thread(target=self._print, name="counter", daemon=True).start()
         return self
 

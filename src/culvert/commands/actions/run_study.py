@@ -203,7 +203,7 @@ def _progress(study: Study, plan: Plan, *, as_json: bool) -> Progress:
     if as_json:
         return Progress()
     labels = _labels(plan)
-    if out.is_terminal:
+    if out.is_screen:
         return Screen(out, study.title, labels)
     return Lines(out, labels)
 

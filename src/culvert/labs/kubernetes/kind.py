@@ -60,7 +60,7 @@ class Kubernetes(OfPods):
         """Tell a person what is done until the first step of a cluster."""
         from culvert.console import err
 
-        if err.is_terminal:
+        if err.is_screen:
             text = "reading the study and loading the cluster's client"
             err.print(text, style="dim", markup=False)
 

@@ -80,5 +80,5 @@ def _explain(vpns: Sequence[str], problem: TrialProblem, count: int, *, wordings
         Text(f"{names}: {trials} {problem.status}: {example}{problem.reason}", style=style),
         Text(f"  remedy: {problem.remedy}"),
         sep="\n",
-        soft_wrap=not out.is_terminal,  # a log keeps the whole reason in one line
+        soft_wrap=not out.is_screen,  # a log keeps the whole reason in one line
     )
