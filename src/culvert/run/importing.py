@@ -23,6 +23,7 @@ from culvert.journal.readers.formats import ForeignFormat, reader
 from culvert.journal.readers.naming import Naming, cleaned, plain
 from culvert.journal.readers.reading import ForeignFile, foreign_files, name_of
 from culvert.journal.readers.records import Number, as_found, in_order, trial_records
+from culvert.journal.readers.sides import joined
 from culvert.journal.record import RunHead, TrialRecord
 from culvert.journal.trouble import NoRoomError
 from culvert.report.run_info import IMPORTED
@@ -76,6 +77,7 @@ def import_files(request: ImportRequest) -> Imported:
     files = foreign_files(request.paths)
     runs, lost, others = _read(request.form, files)
     runs, copies = _each_once(runs)
+    runs, sides = joined(runs)
     if not runs:
         raise UsageError(
             f"import {request.form}",
@@ -87,6 +89,8 @@ def import_files(request: ImportRequest) -> Imported:
     ids = request.naming.knowing(known).resolve(run.name for run in runs)
     runs, notes, number = _ordered(runs)
     runs = as_studied(runs)
+    if sides:
+        notes.append(f"one run of two files: {some(list(dict.fromkeys(sides)))}")
     notes += [*copies, *dict.fromkeys(run.note for run in runs if run.note), *_names(ids)]
     if others:
         notes.append(f"ignored, as they contain no run of {request.form}: {some(others)}")

@@ -9,6 +9,7 @@ import pytest
 
 from culvert.journal.readers.foreign_run import Found
 from culvert.journal.readers.formats import ForeignFormat
+from culvert.journal.readers.sides import joined
 from culvert.results import Status
 
 from .files import figures, found_in
@@ -145,6 +146,37 @@ def test_each_direction_of_a_server_has_its_own_side(tmp_path: Path, name: str) 
     assert "retransmitted_segments" not in figures(up)  # the client's
     assert {"goodput_bps", "loss_ratio"}.isdisjoint(figures(down))
     assert figures(down)["sent_bps"] > 0
+
+
+@pytest.mark.parametrize(
+    ("cookie", "test"),
+    [("q3d5ga7v", "q3d5ga7v"), ("0" * 36, ""), ("", ""), (None, ""), (7, "")],
+)
+def test_a_cookie_that_was_overwritten_names_no_test(
+    tmp_path: Path, cookie: object, test: str
+) -> None:
+    document = json.loads(IPERF3["udp"])
+    document["start"]["cookie"] = cookie
+    (run,) = read(tmp_path, json.dumps(document)).runs
+    assert run.test == test
+
+
+@pytest.mark.parametrize(
+    "name", ["tcp-reverse-omit", "udp", "tcp-bidirectional", "udp-bidirectional"]
+)
+def test_both_files_of_a_test_are_its_runs_once(tmp_path: Path, name: str) -> None:
+    document = json.loads(IPERF3[name])
+    reverse = document["start"]["test_start"]["reverse"]
+    server = sided(name, reverse=reverse)
+    for one in (document, server):
+        one["start"]["cookie"] = "q3d5ga7v"
+    client = read(tmp_path, json.dumps(document)).runs
+    runs, notes = joined([*client, *read(tmp_path, json.dumps(server)).runs])
+    assert [run.parameters for run in runs] == [run.parameters for run in client]
+    assert len(notes) == len(runs)
+    assert [figures(run)["goodput_bps"] for run in runs] == [
+        figures(run)["goodput_bps"] for run in client
+    ]
 
 
 @pytest.mark.parametrize(

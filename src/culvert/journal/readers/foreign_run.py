@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from culvert.results import Histogram, Metric, Series, Status
@@ -32,6 +33,13 @@ class Lost:
         return f"{place}: {self.why}{f' ({self.count} places)' if self.count > 1 else ''}"
 
 
+class Side(StrEnum):
+    """The program that wrote a file, of the two of a test."""
+
+    CLIENT = "client"
+    SERVER = "server"
+
+
 @dataclass(frozen=True)
 class ForeignRun:
     """One run of another tool, which becomes a trial.
@@ -57,6 +65,11 @@ class ForeignRun:
     """Other facts in the file (versions, hosts), kept as evidence."""
     note: str = ""
     """What the reader of its figures must know; runs with one note are told of once."""
+    test: str = ""
+    """Identifies the test to both sides, if both record it."""
+    side: Side = Side.CLIENT
+    received: bool = True
+    """The program of this side received the traffic."""
 
 
 @dataclass

@@ -1,6 +1,7 @@
 """iperf3 3.1 to 3.19, ``--json`` and ``--json-stream``: TCP, UDP, reverse, bidirectional, omit.
 
-Files of the client, and of the server (``-s``), which has only its own side of a test.
+Files of the client, and of the server (``-s``), which has only its own side of a test; both of one
+test have its cookie.
 
 Goodput is the receiver's count (``sum_received``). iperf3 itself excludes the seconds of
 ``--omit``. A file may have several documents, or an array of them; ``--title`` names the VPN. The
@@ -17,7 +18,7 @@ from typing import Any
 
 from culvert.journal.readers.envelope import Enclosed, opened
 from culvert.journal.readers.figures import MOST_BPS, MOST_S, doubt, figure, moment_of, table
-from culvert.journal.readers.foreign_run import ForeignRun, Found, judged
+from culvert.journal.readers.foreign_run import ForeignRun, Found, Side, judged
 from culvert.journal.readers.reading import Text, read_text
 from culvert.journal.readers.salvage import Document, documents
 from culvert.json_text import Pairs, once
@@ -207,9 +208,19 @@ def _run(file: str, document: Document, value: Mapping[str, Any], flow: _Flow) -
         reported={
             key: str(start[key])[:500] for key in ("version", "system_info") if start.get(key)
         }
-        | ({"side": "server"} if flow.server else {}),
+        | ({"side": str(Side.SERVER)} if flow.server else {}),
         note="" if flow.received_is_known else SENT_ONLY,
+        test=_test(start),
+        side=Side.SERVER if flow.server else Side.CLIENT,
+        received=flow.server is (flow.direction is _Direction.UP),
     )
+
+
+def _test(start: Mapping[str, Any]) -> str:
+    """The client draws a cookie for each test, and the server records it. One that repeats a
+    single character was overwritten, to publish the file."""
+    cookie = start.get("cookie")
+    return cookie[:64] if isinstance(cookie, str) and len(set(cookie)) > 1 else ""
 
 
 def _rate_of(
