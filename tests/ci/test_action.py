@@ -130,9 +130,9 @@ def test_its_options_are_those_of_the_command(say: Any) -> None:
     ours = {
         word for word in used
         if word in ("--repo", "--vpn", "--build", "--programs", "--study", "--budget")
-        or word in ("--tolerance", "--alpha", "--out")
+        or word in ("--tolerance", "--alpha", "--out", "--margin", "--fail-on")
     }  # fmt: skip
-    assert len(ours) == 9
+    assert len(ours) == 11
     assert all(f"  {word} " in helped for word in ours)
 
 

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from culvert.analysis.observations import observations
-from culvert.compare.gate import headline, in_words, judge_head
-from culvert.decide.gate import Judged, Outcome
+from culvert.compare.gate import advice, headline, in_words, judge_head
+from culvert.decide.gate import Judged, Look, Outcome
 from tests.analysis.frames import rows
 
 BASE, HEAD = "wireguard/go@base", "wireguard/go@head"
@@ -81,3 +81,22 @@ def test_the_bound_and_what_could_have_been_found_are_always_said(
     judged: Judged, words: str
 ) -> None:
     assert in_words(judged, "CPU") == words
+
+
+def test_the_title_is_the_bound_or_why_there_is_none() -> None:
+    passed = Judged("x", Outcome.NOT_SLOWER, 20, 1.0, 1.021, 1.03, 0.4)
+    assert headline((passed,)) == "No slowdown above 2.1 % (95 %)"
+    unsure = Judged("x", Outcome.UNSURE, 20, 1.0, 1.021, 1.03, 0.4)
+    assert headline((unsure,)).startswith("Cannot tell: a slowdown above the accepted one")
+
+
+def test_advice_is_in_minutes_and_an_early_end_is_said() -> None:
+    once, early = Look((45, 120, 300), 2), Look((45, 120, 300), 0)
+    wide = Judged("x", Outcome.NOT_SLOWER, 20, 1.0, 1.08, 1.1, 0.4)
+    # Half the width takes about four times the time.
+    assert advice((wide,), once, 0.0) == "--budget 20min would find 5 %"
+    assert advice((wide,), once, 0.1) == ""
+    assert advice((), once, 0.0) == ""
+    found = Judged("x", Outcome.SLOWER, 8, 1.2, 1.3, 1.1, 0.001)
+    assert advice((found,), once, 0.0) == ""
+    assert advice((found,), early, 0.0).startswith("ended after 45 of 300 s")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from culvert.decide.gate import Figure, Outcome, gate
+from culvert.decide.gate import Figure, Look, Outcome, gate
 from culvert.metrics import Better
 
 Array = NDArray[np.float64]
@@ -37,9 +37,9 @@ def simulated(
 
 def until(figure: Figure, looks: tuple[int, ...] = LOOKS) -> tuple[Outcome, int]:
     """The outcome of the look that ends the run."""
-    for n in looks:
-        (first,) = gate([cut(figure, n)], looks)
-        if first.outcome is not Outcome.OPEN:
+    for number, n in enumerate(looks):
+        (first,) = gate([cut(figure, n)], Look(looks, number))
+        if first.ends:
             break
     return first.outcome, n
 
@@ -71,7 +71,7 @@ def test_the_covariate_is_worth_blocks() -> None:
     for _ in range(100):
         figure = simulated(rng, 0.0)
         alone = Figure(figure.name, figure.better, figure.base, figure.head, NONE, NONE)
-        with_it, without = (gate([one], LOOKS)[0].least for one in (figure, alone))
+        with_it, without = (gate([one])[0].least for one in (figure, alone))
         assert with_it is not None
         assert without is not None
         bounds.append(log(with_it) / log(without))
@@ -82,7 +82,7 @@ def test_the_bound_covers_the_slowdown() -> None:
     rng = np.random.default_rng(4)
     covered = 0
     for _ in range(TIMES):
-        (first,) = gate([simulated(rng, 0.04)], LOOKS)
+        (first,) = gate([simulated(rng, 0.04)])
         assert first.bound is not None
         covered += first.bound >= 1.04
     assert covered / TIMES >= 0.95 - luck(0.95)
@@ -91,11 +91,11 @@ def test_the_bound_covers_the_slowdown() -> None:
 def test_other_figures_follow_only_after_the_first_is_slower() -> None:
     rng = np.random.default_rng(5)
     equal, slower = simulated(rng, 0.0), simulated(rng, 0.3)
-    assert [one.outcome for one in gate([equal, slower], LOOKS)] == [
+    assert [one.outcome for one in gate([equal, slower])] == [
         Outcome.NOT_SLOWER,
         Outcome.NOT_TESTED,
     ]
-    assert [one.outcome for one in gate([slower, slower, equal], LOOKS)] == [
+    assert [one.outcome for one in gate([slower, slower, equal])] == [
         Outcome.SLOWER,
         Outcome.SLOWER,
         Outcome.NOT_SLOWER,
@@ -105,21 +105,21 @@ def test_other_figures_follow_only_after_the_first_is_slower() -> None:
 def test_a_margin_is_accepted() -> None:
     rng = np.random.default_rng(6)
     figure = simulated(rng, 0.10, scatter=0.01)
-    assert gate([figure], LOOKS)[0].outcome is Outcome.SLOWER
-    assert gate([figure], LOOKS, margin=0.15)[0].outcome is Outcome.NOT_SLOWER
+    assert gate([figure])[0].outcome is Outcome.SLOWER
+    assert gate([figure], margin=0.15)[0].outcome is Outcome.NOT_SLOWER
     more = Figure("goodput_bps", Better.MORE, figure.base, figure.head, NONE, NONE)
-    assert gate([more], LOOKS)[0].outcome is Outcome.NOT_SLOWER
+    assert gate([more])[0].outcome is Outcome.NOT_SLOWER
 
 
 def test_input_that_nothing_can_be_said_of() -> None:
     ones, none = np.ones(24), np.full(24, np.nan)
     outcomes = [
-        gate([Figure("x", Better.LESS, base, head, NONE, NONE)], LOOKS)[0].outcome
+        gate([Figure("x", Better.LESS, base, head, NONE, NONE)])[0].outcome
         for base, head in ((ones, none), (none, ones), (ones[:3], ones[:3]), (ones, ones))
     ]
     assert outcomes == [Outcome.BROKEN, Outcome.NO_BASE, Outcome.TOO_FEW, Outcome.NOT_SLOWER]
     slower = Figure("x", Better.LESS, ones, 2 * ones, ones, ones)
-    assert gate([slower], LOOKS)[0].outcome is Outcome.SLOWER
+    assert gate([slower])[0].outcome is Outcome.SLOWER
 
 
 @settings(max_examples=100, deadline=None)
@@ -127,7 +127,7 @@ def test_input_that_nothing_can_be_said_of() -> None:
 def test_holes_and_zeros_are_no_exception(n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     series = rng.choice([0.0, np.nan, 1.0, 1.1, 2.0], (4, n), p=[0.05, 0.1, 0.35, 0.3, 0.2])
-    (first,) = gate([Figure("x", Better.LESS, *series)], LOOKS)
+    (first,) = gate([Figure("x", Better.LESS, *series)])
     assert first.n <= n
     assert (first.bound is None) == (first.slowdown is None)
     if first.slowdown is not None and first.bound is not None:

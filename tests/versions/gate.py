@@ -40,7 +40,7 @@ def fails(logarithms: Array) -> bool:
     """Whether the gate fails the head: by the VPN's CPU time, without a covariate."""
     base, head = np.exp(logarithms[METRICS.index(PRIMARY)])
     figure = Figure(PRIMARY[1], Better.LESS, base, head, NONE, NONE)
-    return gate([figure], (base.size,))[0].fails
+    return gate([figure])[0].fails
 
 
 def threshold(noise: np.random.Generator, logarithms: Array, largest: float) -> bool:

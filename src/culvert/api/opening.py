@@ -26,13 +26,17 @@ def measure(
     *,
     scale: str = "",
     only: Sequence[str] = (),
+    budget: str = "",
+    resume: bool = False,
 ) -> Run:
     """Run a study and open its results, as ``culvert run`` does.
 
     ``study`` is a file or the name of a shipped study. ``directory`` gets the journal, otherwise a
     new one below ``results``. ``scale`` names a smaller edition; ``only`` are patterns of VPNs,
-    conditions and measurements. A program of its own measures: it needs other privileges than a
-    notebook, and Ctrl-C ends it with all that it made. What it prints comes here line by line.
+    conditions and measurements. ``budget`` is the time after which it ends, such as ``2min``;
+    ``resume`` continues the run in ``directory``. A program of its own measures: it needs other
+    privileges than a notebook, and Ctrl-C ends it with all that it made. What it prints comes here
+    line by line.
 
     Raises CulvertError if the study is wrong or nothing can be measured here. Trials that failed
     are in the run's ``trials``.
@@ -40,6 +44,8 @@ def measure(
     target = Path(directory) if directory else _new(study)
     words = [sys.executable, "-m", "culvert", "run", str(study), "--out", str(target)]
     words += ["--scale", scale] if scale else []
+    words += ["--budget", budget] if budget else []
+    words += ["--resume"] if resume else []
     words += [word for pattern in only for word in ("--only", pattern)]
     before = Journal.exists(target)
     with subprocess.Popen(
@@ -50,7 +56,8 @@ def measure(
         for line in running.stdout:
             print(line, end="", flush=True)
             said.append(line.rstrip("\n"))
-    if running.returncode == 0 or (not before and Journal.exists(target)):
+    refused = any(line.startswith("error: ") for line in said) if resume else before
+    if running.returncode == 0 or (not refused and Journal.exists(target)):
         return Run(target)
     raise _error(said, running.returncode)
 

@@ -22,8 +22,10 @@ def document(outcome: CompareOutcome) -> dict[str, Any]:
         "alpha": outcome.alpha,
         "paired": outcome.paired,
         "regressed": outcome.regressed,
+        "undecided": outcome.undecided,
         "counts": {str(change): count for change, count in outcome.counts.items()},
         "gate": [asdict(one) | {"outcome": str(one.outcome)} for one in outcome.gate],
+        "advice": outcome.advice,
         "warnings": list(outcome.warnings),
         "comparisons": [_comparison(one) for one in outcome.found],
         "absent": [

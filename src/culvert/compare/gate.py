@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
 
 from culvert.analysis.declared import better_of
-from culvert.decide.gate import Figure, Judged, Outcome, gate
+from culvert.decide.gate import ONE_LOOK, Figure, Judged, Look, Outcome, gate
 from culvert.statistics.values import Array
 from culvert.units import plural
 
 CPU = ("cpu_vpn_s_per_gb", "cpu_s_per_gb")
 """The primary figure: the VPN's CPU time, or the machine's where the kernel does the work."""
 COVARIATE = "cpu_probe_s_per_gb"
+WORTH_FINDING = 0.05
+"""The slowdown that advice is about, if none is accepted."""
 THEN = ("goodput_bps", "rtt_p50_us")
 """What follows in this order; the first of them is the primary figure of a run without CPU time."""
 
 
 def judge_head(
-    observed: pl.DataFrame, base: str, head: str, *, margin: float, alpha: float
+    observed: pl.DataFrame,
+    base: str,
+    head: str,
+    *,
+    margin: float,
+    alpha: float,
+    look: Look = ONE_LOOK,
 ) -> tuple[Judged, ...]:
     """Judge a head by the observations of its run; empty without a figure that the base has.
 
     A figure that is measured in several cells is their geometric mean.
     """
-    figures = list(_figures(observed, base, head))
-    blocks = max((int((one.base > 0).sum()) for one in figures), default=0)
-    return gate(figures, (max(1, blocks),), margin=margin, alpha=alpha)
+    return gate(list(_figures(observed, base, head)), look, margin=margin, alpha=alpha)
 
 
 def _figures(observed: pl.DataFrame, base: str, head: str) -> Iterator[Figure]:
@@ -65,7 +72,7 @@ def headline(judged: tuple[Judged, ...]) -> str:
         case Outcome.SLOWER:
             return "The head is slower"
         case Outcome.NOT_SLOWER:
-            return "The head is not shown to be slower"
+            return _bound(judged[0]).capitalize()
         case outcome:
             return f"Cannot tell: {outcome}"
 
@@ -76,12 +83,32 @@ def in_words(one: Judged, title: str) -> str:
     if one.outcome is Outcome.SLOWER and one.slowdown is not None:
         shown += f" by {_percent(one.slowdown)}"
     if one.bound is not None:
-        bound = f"no slowdown above {_percent(one.bound)}" if one.bound > 1 else "no slowdown"
-        shown += f", {bound} (95 %)"
+        shown += f", {_bound(one)}"
     if one.least is not None:
         find = "finds" if one.n == 1 else "find"
         shown += f"; {plural(one.n, 'block')} {find} {_percent(one.least)} in 80 of 100 runs"
     return f"{title}: {shown}"
+
+
+def _bound(one: Judged) -> str:
+    above = f" above {_percent(one.bound)}" if one.bound and one.bound > 1 else ""
+    return f"no slowdown{above} (95 %)"
+
+
+def advice(judged: tuple[Judged, ...], look: Look, margin: float) -> str:
+    """What an early end means, or which budget would find a slowdown that matters; else empty."""
+    if not look.last:
+        return (
+            f"ended after {look.after} of {look.planned[-1]} s: a difference that ends a run early "
+            "is overestimated"
+        )
+    least = judged[0].least if judged else None
+    wanted = margin or WORTH_FINDING
+    if least is None or judged[0].fails or least <= 1 + wanted:
+        return ""
+    # A standard error falls with the square root of the number of blocks.
+    needed_s = look.after * (math.log(least) / math.log1p(wanted)) ** 2
+    return f"--budget {math.ceil(needed_s / 60)}min would find {_percent(1 + wanted)}"
 
 
 def _percent(ratio: float) -> str:

@@ -49,6 +49,8 @@ class CompareOutcome:
     warnings: tuple[str, ...]
     gate: tuple[Judged, ...] = ()
     """Its answers, the primary figure first; empty where none judges."""
+    advice: str = ""
+    """What would make them more precise."""
 
     @property
     def several(self) -> bool:
@@ -72,6 +74,11 @@ class CompareOutcome:
         if self.gate:
             return any(one.fails for one in self.gate)
         return self.counts[Change.SLOWER] > 0
+
+    @property
+    def undecided(self) -> bool:
+        """Whether a gate judges and cannot tell."""
+        return bool(self.gate) and not self.regressed and not self.gate[0].passes
 
 
 def compare(

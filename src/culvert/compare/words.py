@@ -95,9 +95,10 @@ def lines(outcome: CompareOutcome) -> list[WordedLine]:
 
 
 def gate_sentences(outcome: CompareOutcome) -> list[str]:
-    """Of each figure that the gate judged."""
+    """Of each figure that the gate judged, and its advice."""
     measured = {one.metric: one.measurement for one in outcome.found}
-    return [in_words(one, title_of(one.name, measured.get(one.name, ""))) for one in outcome.gate]
+    judged = [in_words(one, title_of(one.name, measured.get(one.name, ""))) for one in outcome.gate]
+    return [*judged, *filter(None, [outcome.advice])]
 
 
 def heading(outcome: CompareOutcome) -> list[tuple[str, str]]:

@@ -24,6 +24,8 @@ from culvert.statistics.values import Array, ratio_of
 ALPHA = 0.05
 """How often an equal head is called slower at most, over all looks."""
 POWER = 0.8
+LOOKS_S = (45, 120, 300)
+"""Seconds of measuring after which a gate may end, where its budget is longer."""
 
 
 class Outcome(StrEnum):
@@ -32,10 +34,48 @@ class Outcome(StrEnum):
     SLOWER = "slower"
     NOT_SLOWER = "not shown to be slower"
     OPEN = "open until the next look"
+    UNSURE = "a slowdown above the accepted one is not excluded"
     BROKEN = "no trial of the head counts"
     NO_BASE = "no trial of the base counts"
     TOO_FEW = f"fewer than {FEWEST} blocks with both"
     NOT_TESTED = "not tested: the figure before it is not slower"
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look at a run. ``planned``: after how much of it each look is, ascending, in seconds or
+    blocks; ``number``: which of them this is, from 0.
+
+    What a look may spend is fixed before the run by the planned times (Lan and DeMets, Biometrics
+    45, 1989), so that no figure moves it.
+    """
+
+    planned: tuple[int, ...]
+    number: int = 0
+
+    @classmethod
+    def of_budget(cls, budget_s: float) -> tuple[Look, ...]:
+        """The looks of a run of so many seconds, the last one at its end."""
+        early = tuple(one for one in LOOKS_S if one < budget_s)
+        planned = (*early, math.ceil(budget_s))
+        return tuple(cls(planned, number) for number in range(len(planned)))
+
+    @property
+    def last(self) -> bool:
+        return self.number == len(self.planned) - 1
+
+    @property
+    def after(self) -> int:
+        """How much of the run it is after."""
+        return self.planned[self.number]
+
+    def level(self, alpha: float) -> float:
+        """What this look may spend, one-sided."""
+        return levels_at(self.planned, 2 * alpha)[self.number] / 2
+
+
+ONE_LOOK = Look((1,))
+"""At the end of a run."""
 
 
 @dataclass(frozen=True)
@@ -90,19 +130,33 @@ class Judged:
         """Whether a gate does not pass because of this figure."""
         return self.outcome in (Outcome.SLOWER, Outcome.BROKEN)
 
+    @property
+    def passes(self) -> bool:
+        """Whether it is neither slower nor undecided."""
+        return self.outcome is Outcome.NOT_SLOWER
+
+    @property
+    def ends(self) -> bool:
+        """Whether a run ends with it at this look."""
+        return self.fails or self.passes
+
 
 def gate(
-    figures: Sequence[Figure], looks: tuple[int, ...], *, margin: float = 0.0, alpha: float = ALPHA
+    figures: Sequence[Figure],
+    look: Look = ONE_LOOK,
+    *,
+    margin: float = 0.0,
+    alpha: float = ALPHA,
 ) -> tuple[Judged, ...]:
-    """Judge a head. ``figures``: the primary one first. ``looks``: the numbers of blocks after
-    which it is judged, ascending. ``margin``: a slowdown up to this share is accepted.
+    """Judge a head at a look. ``figures``: the primary one first. ``margin``: a slowdown up to this
+    share is accepted; with one above 0 a head passes only if no greater slowdown is left.
 
     The outcome of the gate is that of its first figure.
     """
     found: list[Judged] = []
     go_on = True
     for figure in figures:
-        one = judged(figure, looks, margin, alpha)
+        one = judged(figure, look, margin, alpha)
         if not go_on and one.bound is not None:
             one = Judged(one.name, Outcome.NOT_TESTED, one.n, one.slowdown, one.bound, one.least)
         go_on = go_on and one.outcome is Outcome.SLOWER
@@ -111,7 +165,7 @@ def gate(
 
 
 def judged(
-    figure: Figure, looks: tuple[int, ...], margin: float = 0.0, alpha: float = ALPHA
+    figure: Figure, look: Look = ONE_LOOK, margin: float = 0.0, alpha: float = ALPHA
 ) -> Judged:
     """One figure alone, one-sided."""
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - slow to import, seldom needed
@@ -124,7 +178,7 @@ def judged(
     if n < FEWEST:
         return Judged(figure.name, Outcome.TOO_FEW, n)
     estimate, se, df = _adjusted(slowdowns, covariate)
-    level = _level(n, looks, alpha)
+    level = look.level(alpha)
     if se == 0:
         # Nothing scatters: as if each block were one of two.
         p_value = 0.5**n if estimate > math.log1p(margin) else 1.0
@@ -136,16 +190,12 @@ def judged(
         least = ratio_of(math.log1p(margin) + (critical + float(stdtrit(df, POWER))) * se)
     if p_value <= level:
         outcome = Outcome.SLOWER
+    elif bound <= 1 + margin or (look.last and not margin):
+        outcome = Outcome.NOT_SLOWER
     else:
-        outcome = Outcome.OPEN if n < looks[-1] else Outcome.NOT_SLOWER
+        outcome = Outcome.UNSURE if look.last else Outcome.OPEN
     adjusted = min(1.0, p_value * alpha / level)
     return Judged(figure.name, outcome, n, ratio_of(estimate), bound, least, adjusted)
-
-
-def _level(n: int, looks: tuple[int, ...], alpha: float) -> float:
-    """What this look may spend, one-sided; that of the last look that n blocks have reached."""
-    reached = max(sum(n >= one for one in looks), 1)
-    return levels_at(looks, 2 * alpha)[reached - 1] / 2
 
 
 def _adjusted(slowdowns: Array, covariate: Array | None) -> tuple[float, float, float]:

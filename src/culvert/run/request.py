@@ -14,6 +14,7 @@ from culvert.labs.registry import DEFAULT
 from culvert.plan.plan import Plan
 from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.study import Study
+from culvert.units import QuantityError, parse_duration_ns
 from culvert.vpns import registry
 from culvert.vpns.registry import installed_catalogue
 
@@ -31,6 +32,8 @@ class RunRequest:
     lab: LabKind
     only: Sequence[str]
     scale: str = ""
+    budget: str | None = None
+    """The time of all sessions after which it ends, if its study does not end it before."""
     profile: bool = False
 
     def prepared(self) -> tuple[Study, Plan, Catalogue]:
@@ -66,7 +69,20 @@ class RunRequest:
                 )
         if self.only:
             plan = plan.only(*self.only)
+        if self.budget is not None:
+            limits_s = (self._budget_s(self.budget), plan.budget_s)
+            plan = replace(plan, budget_s=min(one for one in limits_s if one is not None))
         return study, plan, catalogue
+
+    @staticmethod
+    def _budget_s(text: str) -> float:
+        try:
+            found_s = parse_duration_ns(text) / 1e9
+        except QuantityError as error:
+            raise UsageError(f"--budget {text}", error.why, error.remedy) from None
+        if not found_s:
+            raise UsageError(f"--budget {text}", "nothing is measured in no time", "write 2min")
+        return found_s
 
     def directory_for(self, study: Study) -> Path:
         """The journal's directory: the requested one, or a new one for the study."""
@@ -94,6 +110,8 @@ class RunRequest:
             words += self.lab.words()
         if self.scale:
             words += ["--scale", self.scale]
+        if self.budget is not None:
+            words += ["--budget", self.budget]
         if self.profile:
             words.append("--profile")
         for pattern in self.only:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from culvert.api.run import Run
+from culvert.journal.journal import Journal
 from culvert.study.study import Study
 from culvert.vpns.authoring import Missing
 from culvert.vpns.registry import installed_catalogue
@@ -25,7 +26,7 @@ vpns = ["wireguard/go"]
 kind = "tcp"
 """
 BASE = [100.0, 101, 99, 100, 102, 98, 100, 101, 99, 100]
-Made = Callable[[Path, Path], Run]
+Made = Callable[..., Run]
 
 
 @pytest.fixture
@@ -39,10 +40,16 @@ def words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ]
 
 
-def measures(head: Sequence[float]) -> Made:
-    """Instead of a run: the base's figures, and the head's, which may have none."""
+def measures(head: Sequence[float], looks: list[str] | None = None) -> Made:
+    """Instead of a run: the base's figures, and the head's, which may have none; all of them at the
+    first of the ``looks``, which are the budgets."""
 
-    def measure(file: Path, directory: Path) -> Run:
+    def measure(file: Path, directory: Path, *, budget: str, resume: bool) -> Run:
+        assert resume == Journal.exists(directory)
+        if looks is not None:
+            looks.append(budget)
+        if resume:
+            return Run(directory)
         values = {"none": BASE, "wireguard/go@base": BASE, "wireguard/go@head": head}
         failed = {} if head else {"wireguard/go@head": "it did not start"}
         counted = {vpn: series for vpn, series in values.items() if series}
@@ -55,9 +62,9 @@ def measures(head: Sequence[float]) -> Made:
 @pytest.mark.parametrize(
     ("head", "code", "said"),
     [
-        (BASE, 0, "The head is not shown to be slower; 1 same within 3 %"),
+        (BASE, 0, "No slowdown (95 %); 1 same within 3 %"),
         ([0.8 * one for one in reversed(BASE)], 1, "The head is slower; 1 slower"),
-        ([1.2 * one for one in reversed(BASE)], 0, "The head is not shown to be slower; 1 faster"),
+        ([1.2 * one for one in reversed(BASE)], 0, "No slowdown (95 %); 1 faster"),
     ],
 )
 def test_the_exit_code_is_the_verdict(
@@ -84,6 +91,69 @@ def test_the_exit_code_is_the_verdict(
     build = study.build_of("wireguard/go@base")
     assert build is not None
     assert build.commit == base
+
+
+@pytest.mark.parametrize(
+    ("factor", "budget", "looks"),
+    [
+        (0.8, "5min", ["45s"]),  # a clear regression
+        (1.2, "5min", ["45s"]),  # a clear improvement
+        (1.0, "5min", ["45s", "120s", "300s"]),
+        (1.0, "100s", ["45s", "100s"]),
+        (1.0, "30s", ["30s"]),
+    ],
+)
+def test_a_clear_difference_ends_the_run_early(
+    say: Cli,
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    factor: float,
+    budget: str,
+    looks: list[str],
+) -> None:
+    seen: list[str] = []
+    head = [factor * one for one in reversed(BASE)]
+    monkeypatch.setattr("culvert.commands.actions.versions.measure", measures(head, seen))
+    history(tmp_path / "vpn", ["one"])
+    say("versions", "HEAD", "HEAD", *words, "--build", "true", "--budget", budget)
+    assert seen == looks
+
+
+@pytest.mark.parametrize(
+    ("words_of_margin", "code", "title"),
+    [
+        ((), 0, "No slowdown above"),
+        (("--margin", "5%", "--fail-on", "cannot-tell"), 0, "No slowdown above"),
+        (("--margin", "0.1%"), 0, "Cannot tell: a slowdown above the accepted one is not excluded"),
+        (("--margin", "0.1%", "--fail-on", "cannot-tell"), 1, "Cannot tell"),
+    ],
+)
+def test_a_head_that_cannot_be_judged_fails_on_request(
+    say: Cli,
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words_of_margin: tuple[str, ...],
+    code: int,
+    title: str,
+) -> None:
+    head = list(reversed(BASE))
+    monkeypatch.setattr("culvert.commands.actions.versions.measure", measures(head))
+    history(tmp_path / "vpn", ["one"])
+    options = ("--build", "true", "--format", "markdown", *words_of_margin)
+    found = say("versions", "HEAD", "HEAD", *words, *options)
+    assert found.code == code
+    assert found.out.startswith(f"### {title}")
+    junit = (tmp_path / "out/compare.xml").read_text()
+    assert ("cannot tell: " in junit) == title.startswith("Cannot tell")
+
+
+def test_a_base_that_does_not_build_is_named(say: Cli, words: list[str], tmp_path: Path) -> None:
+    history(tmp_path / "vpn", ["one", "two"])
+    refused = say("versions", "HEAD^", "HEAD", *words, "--build", "grep -q two source")
+    assert refused.code == 1
+    assert "error: base, " in refused.err
 
 
 def test_a_head_that_does_not_work_fails(

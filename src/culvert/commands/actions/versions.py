@@ -13,20 +13,23 @@ from culvert.analysis.observations import observations
 from culvert.api.opening import measure
 from culvert.api.run import Run
 from culvert.commands.actions.compare import error_rate, metrics_of, share, write
+from culvert.compare.fail_on import FailOn
 from culvert.compare.form import Form
-from culvert.compare.gate import judge_head
+from culvert.compare.gate import advice, judge_head
 from culvert.compare.outcome import CompareOutcome, compare
 from culvert.compare.side import sides
 from culvert.console import err
+from culvert.decide.gate import Look
 from culvert.errors import CulvertError, NotPossible, UsageError
 from culvert.journal.journal import Journal
 from culvert.labs.this_machine import ThisMachine
+from culvert.plan.plan import Plan
 from culvert.study.builds import split_build
 from culvert.study.study import Study
 from culvert.study.table import near
 from culvert.tools import preferring
 from culvert.versions import composed
-from culvert.versions.builds import Builder
+from culvert.versions.builds import Builder, BuildError
 from culvert.versions.claim import metric_names
 from culvert.versions.composed import Composed
 from culvert.versions.repository import SHORT
@@ -50,11 +53,12 @@ class VersionsRequest:
     margin: str
     alpha: str
     metrics: str | None
+    fail_on: FailOn = FailOn.SLOWER
 
 
 def run_versions(request: VersionsRequest, form: Form) -> bool:
-    """Print the comparison, write it with the report; true if the head is slower or a cell of it
-    has no trial that counts. Raises CulvertError."""
+    """Print the comparison, write it with the report; true if the gate fails: the head is slower, a
+    cell of it has no trial that counts, or what else ``fail_on`` names. Raises CulvertError."""
     tolerance = share(request.tolerance, "--tolerance")
     margin = share(request.margin, "--margin")
     alpha = error_rate(request.alpha)
@@ -70,26 +74,41 @@ def run_versions(request: VersionsRequest, form: Form) -> bool:
     commits = {name: request.builder.repository.commit(one) for name, one in revisions.items()}
     builds = {}
     for name, commit in commits.items():
-        builds[name] = request.builder.build(commit)
+        try:
+            builds[name] = request.builder.build(commit)
+        except BuildError as error:
+            raise BuildError(f"{name}, {error.what}", error.why, error.remedy) from error
         err.print(f"{name}: {revisions[name]}, built at {commit[:SHORT]}", markup=False)
     both = [vpn for vpn in study.vpns if study.build_of(vpn)]
     for vpn in both:
         _require_parts(vpn, builds[split_build(vpn)[1]].directory)
     file = composed.write(request.composed.text(builds, plan), request.directory)
-    with redirect_stdout(sys.stderr):  # standard output is for the comparison
-        run = measure(file, request.directory)
+    budget_s = Plan.of(study).budget_s
+    assert budget_s is not None  # it is in the plan above
+    for look in Look.of_budget(budget_s):
+        run = _measured(file, request.directory, look)
+        with Journal.open(run.directory) as journal:
+            seen = observations(journal.rows())
+        judged = judge_head(seen, *both, margin=margin, alpha=alpha, look=look)
+        if judged and judged[0].ends:
+            break
     for vpn in both:
         _require_trials(run, vpn)
     a, b = sides([str(run.directory)], both)
     outcome = compare(a, b, tolerance=tolerance, alpha=alpha, metrics=metrics)
-    observed = observations(a[0].every_row)
-    judged = judge_head(observed, *both, margin=margin, alpha=alpha)
-    outcome = replace(outcome, gate=judged)
+    outcome = replace(outcome, gate=judged, advice=advice(judged, look, margin))
     write(outcome, Form.MARKDOWN, run.directory / "compare.md")
     write(outcome, Form.JUNIT, run.directory / "compare.xml")
     err.print(f"report: {run.report().absolute()}", markup=False)
     write(outcome, form, None)
-    return outcome.regressed or broken(outcome)
+    undecided = outcome.undecided and request.fail_on is FailOn.CANNOT_TELL
+    return outcome.regressed or broken(outcome) or undecided
+
+
+def _measured(file: Path, directory: Path, look: Look) -> Run:
+    """The run until that look."""
+    with redirect_stdout(sys.stderr):  # standard output is for the comparison
+        return measure(file, directory, budget=f"{look.after}s", resume=look.number > 0)
 
 
 def broken(outcome: CompareOutcome) -> bool:

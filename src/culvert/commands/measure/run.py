@@ -22,6 +22,10 @@ def run(
     ] = False,
     only: Only = None,
     scale: Scale = "",
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="End after this time in all; --resume continues."),
+    ] = None,
     profile: Annotated[
         bool,
         typer.Option(
@@ -45,7 +49,14 @@ def run(
     from culvert.run.request import RunRequest
 
     request = RunRequest(
-        study, directory, resume=resume, lab=kind, only=only or (), scale=scale, profile=profile
+        study,
+        directory,
+        resume=resume,
+        lab=kind,
+        only=only or (),
+        scale=scale,
+        budget=budget,
+        profile=profile,
     )
     if dry_run:
         if isinstance(kind, InNamespaces):

@@ -18,6 +18,7 @@ from culvert.commands.words import (
     Source,
     Tolerance,
 )
+from culvert.compare.fail_on import FailOn
 from culvert.compare.form import Form
 
 app = typer.Typer()
@@ -37,7 +38,7 @@ def versions(
     programs: Programs = ".",
     study: GateStudy = "gate",
     budget: Annotated[
-        str, typer.Option(metavar="TIME", help="Duration of the measurements.")
+        str, typer.Option(metavar="TIME", help="Longest duration of the measurements.")
     ] = "5min",
     directory: Annotated[
         Path | None,
@@ -49,13 +50,16 @@ def versions(
     margin: Annotated[
         str, typer.Option(metavar="SHARE", help="Slowdown that the gate accepts.")
     ] = "0%",
+    fail_on: Annotated[FailOn, typer.Option(help="Least favourable answer that fails.")] = (
+        FailOn.SLOWER
+    ),
     alpha: Alpha = "5%",
     metrics: Compared = None,
     form: Annotated[Form, typer.Option("--format", help="Output format.")] = Form.TEXT,
 ) -> None:
     """Build two commits of a VPN and measure them in the same blocks.
 
-    Exit code 1: the head is slower, or does not work.
+    Exit code 1: the head is slower, does not work, or cannot be judged (--fail-on).
     """
     from culvert.commands.actions.versions import VersionsRequest, run_versions
     from culvert.versions.builds import Builder
@@ -73,6 +77,7 @@ def versions(
         margin,
         alpha,
         metrics,
+        fail_on,
     )
     if run_versions(request, form):
         raise typer.Exit(1)
