@@ -96,6 +96,16 @@ class Judged:
         high = math.inf if self.most is None else self.most
         return low <= self.measured <= high
 
+    @property
+    def impossible(self) -> bool:
+        """Whether it is on the side where even a disturbed machine has no figure: a rate above its
+        truth, a time below."""
+        if self.least == self.most:
+            return False  # equal to both ends: a count may be missed on either side
+        above = self.most is not None and self.value == self.most < self.measured
+        below = self.least is not None and self.value == self.least > self.measured
+        return above or below
+
 
 def judge_truths(truths: Sequence[Truth], metrics: Sequence[Metric]) -> list[Check]:
     """One check of all figures with a truth, which records them; it fails for a figure that no

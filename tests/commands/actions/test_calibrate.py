@@ -38,7 +38,7 @@ def test_what_was_disturbed_is_measured_once_more(monkeypatch: pytest.MonkeyPatc
     first: list[Row] = [("rtt", RIGHT), ("tcp", DISTURBED), ("tcp", RIGHT)]
     second: list[Row] = [("tcp", RIGHT), ("tcp", RIGHT), ("underlay", RIGHT)]
     found = calibrated(monkeypatch, first, second)
-    assert found == [("rtt", RIGHT), ("tcp", RIGHT), ("tcp", RIGHT)]
+    assert found == [("rtt", RIGHT), *second]
 
 
 def test_a_miss_stays_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from culvert.calibration.rows import SCALES, CalibrationRow, disturbed, elsewhere, rows_of
+from culvert.calibration.rows import SCALES, CalibrationRow, disturbed, elsewhere, renewed, rows_of
 from culvert.commands.actions.run_study import measure
 from culvert.journal.journal import Journal
 from culvert.labs.registry import DEFAULT, lab_kind
@@ -19,9 +19,7 @@ def calibrate(*, as_json: bool) -> list[CalibrationRow]:
     for study in SCALES:
         found = _measured(study, (), as_json=as_json)
         if again := disturbed(found):
-            found = [row for row in found if row.measurement not in again]
-            more = _measured(study, again, as_json=as_json)
-            found += [row for row in more if row.measurement in again]
+            found = renewed(found, _measured(study, again, as_json=as_json))
         rows += found
     return rows + elsewhere(installed_measurements(), rows)
 

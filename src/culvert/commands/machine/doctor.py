@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated
 
 import typer
@@ -50,10 +51,12 @@ def _calibrate(*, as_json: bool) -> None:
     from culvert.calibration.rows import passed
     from culvert.commands.actions.calibrate import calibrate
 
+    begun = time.monotonic()
     rows = calibrate(as_json=as_json)
+    seconds = time.monotonic() - begun
     if as_json:
-        print_json(show.as_json(rows))
+        print_json(show.as_json(rows, seconds))
     else:
-        out.print(show.render(rows))
+        out.print(show.render(rows, seconds, out.width))
     if not passed(rows):
         raise typer.Exit(1)

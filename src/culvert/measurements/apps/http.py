@@ -34,7 +34,7 @@ from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
 from culvert.trial.traffic import InnerTraffic, add_traffic
-from culvert.units import DurationS, SizeBytes
+from culvert.units import DurationS, SizeBytes, plural
 
 MOST_OBJECTS = 256
 """As many as the server sends at once."""
@@ -156,7 +156,9 @@ class Http(Measurement[HttpParameters]):
         rate_bps = known.rate_bps(upward=False)
         sent_ns = 8e9 * sum(parameters.objects) / (share * rate_bps) if rate_bps else 0.0
         starting_ns = trip_ns * SLOW_START_TRIPS + flight_ns(known)
-        words = f"{trips + 1} round trips, and the time of {sum(parameters.objects):,} bytes"
+        words = (
+            f"{plural(trips + 1, 'round trip')}, and the time of {sum(parameters.objects):,} bytes"
+        )
         found = [
             *known.times(
                 ["page_load_p50_ms"],
@@ -169,7 +171,7 @@ class Http(Measurement[HttpParameters]):
                 ["handshake_p50_ms"] if trips else [],
                 "ms",
                 trips * trip_ns,
-                f"{trips} round trips, and cryptography",
+                f"{plural(trips, 'round trip')}, and cryptography",
                 longer_ns=flight_ns(known),
             ),
         ]

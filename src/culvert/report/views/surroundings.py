@@ -56,10 +56,15 @@ def disturbance(data: Data) -> str:
     for mark in chain.from_iterable(data.marks.values()):
         values.setdefault(mark.by, []).append(mark.value)
     causes = [
-        f"{_CAUSES[by](max(found))} (in {len(found)})"
+        f"{cause(by, max(found))} (in {len(found)})"
         for by, found in sorted(values.items(), key=lambda item: -len(item[1]))
     ]
     return f"{len(data.marks)} of {data.counts.ok} trials were disturbed: {', '.join(causes)}"
+
+
+def cause(by: Disturber, most: float) -> str:
+    """A kind of mark and its largest value, in words."""
+    return _CAUSES[by](most)
 
 
 _CAUSES: Mapping[Disturber, Callable[[float], str]] = {
