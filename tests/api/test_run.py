@@ -46,6 +46,16 @@ def test_a_run_has_trials_metrics_and_a_summary(run: culvert.Run) -> None:
     assert run.comparisons().height
 
 
+def test_what_needs_no_statistics_computes_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = write_run(tmp_path / "run", VALUES)
+    monkeypatch.setattr("culvert.api.run.gather", None)
+    run = culvert.open(directory)
+    assert (run.study, run.trials.height, run.metrics("tcp").height) == ("made", 21, 21)
+    assert "21 of 21 trials ok" in repr(run)
+
+
 def test_only_trials_that_count_have_metrics(tmp_path: Path) -> None:
     some = {"wireguard/go": QUICK}
     lacking = {"openvpn/aes-256-gcm": "no kernel module"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import altair as alt
 import polars as pl
 
 from culvert.analysis.compare.comparison import ALPHA, MOST_ALPHA, MOST_TOLERANCE, TOLERANCE
+from culvert.analysis.status import status_counts
 from culvert.api.comparison import Comparison
 from culvert.api.shown import as_html
 from culvert.compare.outcome import compare
@@ -19,19 +21,21 @@ from culvert.report.charts import figures
 from culvert.report.claims import claims_table
 from culvert.report.exported import exported
 from culvert.report.html.write import printed, write_data
-from culvert.report.model import Data, Figure, read
+from culvert.report.model import Data, Figure, Recorded, gather, shown_trials
 from culvert.report.terminal.summary import summary_of
+from culvert.report.views.profiles import profiles
 from culvert.study.table import near
 
 
 class Run:
-    """The journal in a directory, read when it is opened. Frames are Polars'; ``.to_pandas()``
-    converts one."""
+    """The journal in a directory, read when it is opened, analysed when something needs that.
+    Frames are Polars'; ``.to_pandas()`` converts one."""
 
     def __init__(self, directory: Path) -> None:
         """Raises JournalError if there is no journal, or it cannot be read."""
         self._directory = directory
-        self._data: Data = read(directory)
+        with Journal.open(directory) as journal:
+            self._recorded = Recorded.of(journal)
 
     @property
     def directory(self) -> Path:
@@ -41,7 +45,7 @@ class Run:
     @property
     def study(self) -> str:
         """The study's name."""
-        return self._data.run.study
+        return self._recorded.run.study
 
     @property
     def vpns(self) -> tuple[str, ...]:
@@ -51,7 +55,7 @@ class Run:
     @cached_property
     def trials(self) -> pl.DataFrame:
         """One row per trial, with status, reason and remedy. Warm-up blocks are below 1."""
-        return self._data.every_trial.drop("evidence")
+        return shown_trials(self._recorded.trials).drop("evidence")
 
     def metrics(self, measurement: str | None = None) -> pl.DataFrame:
         """One row per metric of each trial that counts, of one measurement or of all.
@@ -112,6 +116,10 @@ class Run:
         return write_data(self._data, Path(directory or self.directory))
 
     @cached_property
+    def _data(self) -> Data:
+        return replace(gather(*self._recorded), profiles=profiles(self.directory))
+
+    @cached_property
     def _figures(self) -> dict[str, Figure]:
         return {figure.name: figure for _, figure in figures(self._data)}
 
@@ -121,7 +129,7 @@ class Run:
             return exported(journal)
 
     def __repr__(self) -> str:
-        counts = self._data.counts
+        counts = status_counts(self.trials.filter(pl.col("block") > 0))
         return f"<Run of {self.study} in {self.directory}: {counts.ok} of {counts.total} trials ok>"
 
     def _repr_html_(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import polars as pl
 
@@ -149,14 +149,32 @@ class Data:
         return pooling(single_values(self.rows, self.trials, self.series))
 
 
+class Recorded(NamedTuple):
+    """A run before it is analysed: frames as the journal returns them."""
+
+    run: RunInfo
+    rows: pl.DataFrame
+    trials: pl.DataFrame
+    histograms: pl.DataFrame
+    series: pl.DataFrame
+
+    @classmethod
+    def of(cls, journal: Journal) -> Self:
+        """All of a journal, but the checks of trials after the first MOST_EVIDENCE."""
+        return cls(
+            RunInfo.from_journal(journal.run()),
+            journal.rows(),
+            journal.trials(checks_until=MOST_EVIDENCE),
+            journal.histograms(),
+            journal.series(),
+        )
+
+
 def read(directory: Path) -> Data:
     """Read and analyse the run in a directory. Raises JournalError."""
     with Journal.open(directory) as journal:
-        run, rows = journal.run(), journal.rows()
-        trials = journal.trials(checks_until=MOST_EVIDENCE)
-        histograms, series = journal.histograms(), journal.series()
-    found = gather(RunInfo.from_journal(run), rows, trials, histograms, series)
-    return replace(found, profiles=profiles(directory))
+        recorded = Recorded.of(journal)
+    return replace(gather(*recorded), profiles=profiles(directory))
 
 
 def gather(
@@ -167,7 +185,7 @@ def gather(
     series: pl.DataFrame,
 ) -> Data:
     """Analyse a run. Frames as the journal returns them."""
-    rows, every = printable(rows), printable(trials.select(_TRIALS))
+    rows, every = printable(rows), shown_trials(trials)
     trials = every.filter(pl.col("block") > 0)
     vpns = sorted(trials["vpn"].unique())
     observed = observations(rows)
@@ -180,8 +198,8 @@ def gather(
     return Data(
         run=run,
         rows=rows,
-        trials=trials.sort("trial"),
-        every_trial=every.sort("trial"),
+        trials=trials,
+        every_trial=every,
         histograms=histograms,
         series=series,
         observed=observed,
@@ -196,6 +214,11 @@ def gather(
         shapes=shapes(ordered),
         foreign=foreign_tables(trials, rows) if run.imported else {},
     )
+
+
+def shown_trials(trials: pl.DataFrame) -> pl.DataFrame:
+    """Trials as the journal returns them, as a report and notebooks show them."""
+    return printable(trials.select(_TRIALS)).sort("trial")
 
 
 def printable(frame: pl.DataFrame) -> pl.DataFrame:
