@@ -134,6 +134,21 @@ def asked_write(**parameters: Any) -> tuple[int, bool]:
     return given["write_size"], given["nodelay"]
 
 
+@pytest.mark.parametrize(("receiver_got", "passed"), [(4_194_304, True), (425_984, False)])
+def test_socket_buffers_are_those_that_were_requested(receiver_got: int, passed: bool) -> None:
+    made = session(
+        {"tcp_source": {**SENT, "send_buffer_effective": 4_194_304}},
+        {"tcp_sink": {**SUNK, "receive_buffer_effective": receiver_got}},
+    )
+    outcome = Tcp().run(made, TcpParameters.model_validate({"socket_buffer": "2MiB"}))
+    assert asked(made.a, "tcp_source")["send_buffer"] == 2 << 20
+    assert asked(made.b, "tcp_sink")["receive_buffer"] == 2 << 20
+    (check,) = [doubt for doubt in outcome.doubts if doubt.name == "socket buffers"]
+    assert check.passed is passed
+    assert f"the receiver {receiver_got // 2}" in check.detail
+    assert "rmem_max" in check.remedy
+
+
 @given(st.lists(st.integers(0, 10**12), min_size=1, max_size=50))
 def test_fairness_is_between_one_share_and_all(shares: list[int]) -> None:
     assert 1 / len(shares) - 1e-9 <= fairness(shares) <= 1 + 1e-9

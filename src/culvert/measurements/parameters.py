@@ -9,7 +9,7 @@ from pydantic import Field
 
 from culvert.measurements.streams.packet import SMALLEST
 from culvert.results import Label
-from culvert.units import DurationNs, DurationS
+from culvert.units import DurationNs, DurationS, SizeBytes
 
 SIZES = Label("{} byte packets", {"max": "largest packets", "imix": "packets of an IMIX"})
 RATE = Label("rate {}", {None: "unlimited rate", "max": "unlimited rate"})
@@ -39,4 +39,10 @@ Duration = Annotated[DurationS, Field(gt=0, alias="duration"), Label("for {}", u
 Streams = Annotated[int, Field(ge=1, le=128), Label("{} streams", {1: "one stream"})]
 Congestion = Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$"), Label("congestion control {}")]
 """By the kernel's name."""
+SocketBuffer = Annotated[
+    SizeBytes,
+    Field(ge=4096, le=1 << 29),
+    Label("socket buffers of {} bytes", {None: ""}),
+]
+"""Bytes that setsockopt is given (iperf3's ``-w``); the kernel counts twice as many."""
 Spin = Annotated[DurationNs, Field(le=1_000_000_000), Label("spin {}")]

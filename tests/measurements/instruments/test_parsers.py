@@ -137,6 +137,14 @@ def test_no_text_makes_the_others_impossible(text: str, cut: int) -> None:
 
 
 @pytest.mark.parametrize("module", [iperf2, iperf3])
+def test_socket_buffers_are_given_in_bytes(module: object) -> None:
+    load = Load(to="x", udp=False, duration_s=1, size=100, socket_buffer_bytes=2 << 20)
+    words = module.client(load)  # type: ignore[attr-defined]
+    assert words[words.index("-w") + 1] == "2097152"
+    assert "-w" not in module.client(UDP)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("module", [iperf2, iperf3])
 def test_a_rate_is_shared_by_the_streams(module: object) -> None:
     load = Load(to="x", udp=True, duration_s=1, size=100, streams=4, rate_bps=8e6)
     words = module.client(load)  # type: ignore[attr-defined]

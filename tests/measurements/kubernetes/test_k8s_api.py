@@ -47,6 +47,7 @@ def test_workers_of_hey_share_the_rate_as_in_the_papers_script() -> None:
     [
         ({"workers": 2}, "the probe has no workers"),
         ({"workers": 3, "instrument": "hey"}, "cannot be shared by 3 workers"),
+        ({"token": True, "instrument": "hey"}, "hey takes a token as an argument"),
     ],
 )
 def test_what_workers_cannot_be(given: dict[str, object], words: str) -> None:

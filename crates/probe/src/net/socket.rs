@@ -102,12 +102,20 @@ pub fn receive_buffer(socket: &impl AsFd) -> Result<usize, Failure> {
         .map_err(during("read the receive buffer"))
 }
 
-/// Sets the send buffer, beyond net.core.wmem_max where that is allowed.
-pub fn set_send_buffer(socket: &impl AsFd, bytes: usize) -> Result<(), Failure> {
+/// Sets the send buffer, beyond net.core.wmem_max where that is allowed; returns its true size.
+pub fn set_send_buffer(socket: &impl AsFd, bytes: usize) -> Result<usize, Failure> {
     let bytes = saturated(bytes);
     set_int(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes)
         .or_else(|_| set_int(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, bytes))
-        .map_err(during("set the send buffer"))
+        .map_err(during("set the send buffer"))?;
+    send_buffer(socket)
+}
+
+/// The send buffer as reported by the kernel: twice the requested size, for its bookkeeping.
+pub fn send_buffer(socket: &impl AsFd) -> Result<usize, Failure> {
+    let size = get_int(socket, libc::SOL_SOCKET, libc::SO_SNDBUF);
+    size.map(|size| size as usize)
+        .map_err(during("read the send buffer"))
 }
 
 /// Makes the kernel report when it drops a packet of a full queue (ENOBUFS).

@@ -181,6 +181,25 @@ fn every_tcp_byte_is_counted_and_acknowledged() {
     assert!(source["final_tcp_info"]["bytes_acked"].as_u64() > source["bytes_written"].as_u64());
 }
 
+/// The kernel counts twice what was requested; the agent's user may not exceed the machine's limit
+/// without CAP_NET_ADMIN, so little is requested.
+#[test]
+fn tcp_sockets_have_the_requested_buffers() {
+    let mut agent = Agent::start();
+    let port = agent.ready(json!({
+        "id": 1, "do": "tcp_sink", "bind": LOOPBACK, "token": TOKEN, "receive_buffer": 50000,
+        "duration_max_s": 20, "interval_ms": 50,
+    }))["port"]
+        .clone();
+    agent.ready(json!({
+        "id": 2, "do": "tcp_source", "connect": LOOPBACK, "port": port, "token": TOKEN,
+        "duration_s": 0.05, "congestion_control": "reno", "write_size": 1000,
+        "nodelay": false, "interval_ms": 50, "send_buffer": 60000,
+    }));
+    assert_eq!(agent.done(2)["send_buffer_effective"], 120_000);
+    assert_eq!(agent.done(1)["receive_buffer_effective"], 100_000);
+}
+
 #[test]
 fn another_canary_is_corruption() {
     let mut agent = Agent::start();

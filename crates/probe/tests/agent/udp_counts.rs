@@ -12,9 +12,11 @@ fn paced_udp_is_counted_exactly() {
     agent.ready(json!({
         "id": 2, "do": "udp_source", "to": LOOPBACK, "port": port, "token": TOKEN,
         "canary": CANARY, "payload_size": 200, "rate_pps": 2000, "duration_s": 0.25,
+        "send_buffer": 60000,
     }));
     let source = agent.done(2);
     let sink = agent.stop(1);
+    assert_eq!(source["send_buffer_effective"], 120_000);
     // A busy machine may be too slow for the schedule, but never sends more.
     assert!(source["offered"].as_u64() <= source["scheduled"].as_u64());
     assert!(source["packets"].as_u64().unwrap() > 0);

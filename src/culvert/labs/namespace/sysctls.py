@@ -71,6 +71,8 @@ CONNTRACK: Mapping[str, str] = {
 }
 
 RECORDED = (
+    "net.core.rmem_max",
+    "net.core.wmem_max",
     "net.ipv4.tcp_congestion_control",
     "net.ipv4.tcp_rmem",
     "net.ipv4.tcp_wmem",

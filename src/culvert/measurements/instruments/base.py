@@ -66,6 +66,12 @@ class Load:
     rate_bps: float | None = None
     congestion_control: str = ""
     nodelay: bool = False
+    socket_buffer_bytes: int | None = None
+
+    @property
+    def window(self) -> list[str]:
+        """The option of both iperfs for socket buffers (``-w``)."""
+        return [] if self.socket_buffer_bytes is None else ["-w", str(self.socket_buffer_bytes)]
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,15 @@ _FASTEST = "100g"
 
 def server(load: Load) -> list[str]:
     """Arguments of the receiving end."""
-    return ["-s", "-B", load.to, "-p", str(PORT), "-y", "C", *(["-u"] if load.udp else [])]
+    return ["-s", "-B", load.to, "-p", str(PORT), "-y", "C", *load.window] + (
+        ["-u"] if load.udp else []
+    )
 
 
 def client(load: Load) -> list[str]:
     """Arguments of the sending end."""
     words = ["-c", load.to, "-p", str(PORT), "-t", str(load.duration_s), "-l", str(load.size)]
-    words += ["-P", str(load.streams), "-y", "C"]
+    words += ["-P", str(load.streams), "-y", "C", *load.window]
     if load.udp:
         # The rate is per stream.
         each = load.rate_bps and f"{max(round(load.rate_bps / load.streams), 1)}"

@@ -18,7 +18,7 @@ def server(load: Load) -> list[str]:
 def client(load: Load) -> list[str]:
     """Arguments of the sending end."""
     words = ["-c", load.to, "-p", str(PORT), "-t", str(load.duration_s), "-l", str(load.size)]
-    words += ["-P", str(load.streams), "-J"]
+    words += ["-P", str(load.streams), "-J", *load.window]
     if load.udp:
         # The rate is per stream; 0 means no limit.
         return [*words, "-u", "-b", str(round((load.rate_bps or 0) / load.streams))]

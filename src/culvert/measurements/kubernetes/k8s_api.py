@@ -17,7 +17,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field, model_validator
 
 from culvert.errors import NotPossible
-from culvert.labs.kubernetes.pods.manifests import AUTHORITY
+from culvert.labs.kubernetes.pods.manifests import AUTHORITY, BEARER
 from culvert.labs.kubernetes.pods.node import PodNode
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.instruments.base import InstrumentError
@@ -28,7 +28,7 @@ from culvert.probe.results import parse
 from culvert.proof.known import KnownPath
 from culvert.proof.limits import GENERATOR
 from culvert.proof.truth import Truth, exactly
-from culvert.results import Metric, Series, measured
+from culvert.results import Label, Metric, Series, measured
 from culvert.study.table import problem
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
@@ -56,7 +56,10 @@ class K8sApiParameters(BaseParameters):
     rate_per_s: Annotated[PerSecond, Field(gt=0, le=10_000)] = Field(10, alias="rate")
     """Requests per second."""
     path: Annotated[str, Field(pattern=r"^/[!-~]*$")] = "/version"
-    """Path of the API that is read; one that needs no permission."""
+    """Path of the API that is read; without ``token`` one that needs no permission."""
+    token: Annotated[bool, Label("with a token", {False: ""})] = False
+    """Each request has the bearer token of the pod's service account, which needs the right to read
+    the path."""
     timeout_s: Annotated[DurationS, Field(gt=0, le=300)] = Field(5.0, alias="timeout")
     """Longest time to wait for an answer."""
     instrument: ApiInstrument = ApiInstrument.PROBE
@@ -68,6 +71,9 @@ class K8sApiParameters(BaseParameters):
     def _share(self) -> K8sApiParameters:
         if self.workers > 1 and self.instrument is ApiInstrument.PROBE:
             raise problem("the probe has no workers", 'write instrument = "hey"', ["workers"])
+        if self.token and self.instrument is ApiInstrument.HEY:
+            why = "hey takes a token as an argument, which others on the node can read"
+            raise problem(why, 'leave it out, or write instrument = "probe"', ["token"])
         if self.requests % self.workers:
             why = f"{self.requests} requests cannot be shared by {self.workers} workers"
             raise problem(why, "write a multiple of the workers", ["requests"])
@@ -175,6 +181,7 @@ def _by_probe(
         port=port,
         path=parameters.path,
         authority_file=AUTHORITY,
+        token_file=BEARER if parameters.token else None,
         rate_per_s=parameters.rate_per_s,
         count=parameters.requests,
         timeout_ms=round(1000 * parameters.timeout_s),
@@ -261,7 +268,8 @@ def _succeeded(found: Responses) -> Check:
         f"{len(found.times_ms)} of {found.planned} requests succeeded"
         + (f"; refused: {refused}" if refused else "")
         + (f"; {found.unanswered} without an answer" if found.unanswered else ""),
-        "429: the API server limits this client, lower the rate; 500 and above: see its log",
+        "401 and 403: bind the service account of the pods' namespace to a role that may read the "
+        "path; 429: the API server limits this client, lower the rate; 500 and above: see its log",
         {"refused": {str(status): count for status, count in found.refused.items()}},
     )
 

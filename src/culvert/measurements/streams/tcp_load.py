@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from culvert.measurements.streams.goodput import goodput_bps
+from culvert.measurements.streams.socket_buffers import granted
 from culvert.measurements.streams.tcp_packets import inner_traffic
 from culvert.measurements.streams.udp_stream import SLACK_S
 from culvert.probe.results import TcpSource, TcpSunk, parse
@@ -28,7 +29,8 @@ class FlowDirection(StrEnum):
 
 @dataclass(frozen=True)
 class TcpStreams:
-    """Connections of one kind: ``streams`` in each direction. ``write_size`` is in bytes."""
+    """Connections of one kind: ``streams`` in each direction. ``write_size`` is in bytes;
+    ``socket_buffer_bytes`` are setsockopt's, None: the kernel grows buffers."""
 
     duration_s: float
     direction: FlowDirection = FlowDirection.UP
@@ -36,6 +38,7 @@ class TcpStreams:
     congestion_control: str = "cubic"
     write_size: int = WRITE_BYTES
     nodelay: bool = False
+    socket_buffer_bytes: int | None = None
 
     @property
     def ways(self) -> tuple[bool, ...]:
@@ -71,6 +74,11 @@ class Loaded:
         """Bit/s that the receiving application read."""
         return goodput_bps(self.sunk, 0.0)
 
+    def buffered(self, requested_bytes: int | None) -> Sequence[Check]:
+        """Whether the sockets had the requested buffers."""
+        sent, sunk = self.sent.send_buffer_effective, self.sunk.receive_buffer_effective
+        return granted(requested_bytes, sent, sunk)
+
     @property
     def by_stream(self) -> list[int]:
         return [stream.bytes for stream in self.sunk.streams] or [self.sunk.bytes]
@@ -95,6 +103,7 @@ class TcpLoad:
             duration_max_s=streams.duration_s + SLACK_S,
             interval_ms=INTERVAL_MS,
             streams=streams.streams,
+            receive_buffer=streams.socket_buffer_bytes,
             **session.marks,
         )
         self._source = source.begin(
@@ -106,6 +115,7 @@ class TcpLoad:
             congestion_control=streams.congestion_control,
             write_size=streams.write_size,
             nodelay=streams.nodelay,
+            send_buffer=streams.socket_buffer_bytes,
             interval_ms=INTERVAL_MS,
             **session.marks,
         )

@@ -50,7 +50,8 @@ class UdpStream:
     as fast as the sockets accept packets. A port of 0 is any free one; ``source_port`` is that of
     the first flow, the others use the next ones. ``segmentation``: whether the kernel may segment
     larger messages into packets; see the protocol. ``frames`` are the times of packets in place of
-    a rate.
+    a rate. ``socket_buffer_bytes`` are setsockopt's; None: the kernel's own for the sender,
+    RECEIVE_BUFFER_BYTES for the receiver.
     """
 
     to: str
@@ -66,6 +67,7 @@ class UdpStream:
     segmentation: str = "auto"
     interval_ms: int = 1000
     frames: Frames | None = None
+    socket_buffer_bytes: int | None = None
 
     @property
     def payload_size(self) -> int | list[int]:
@@ -146,7 +148,7 @@ class UdpRun:
             "udp_sink",
             bind=stream.to,
             port=stream.port,
-            receive_buffer=RECEIVE_BUFFER_BYTES,
+            receive_buffer=stream.socket_buffer_bytes or RECEIVE_BUFFER_BYTES,
             interval_ms=stream.interval_ms,
             duration_max_s=stream.duration_s + self._patience_s,
             flows=stream.flows,
@@ -175,6 +177,7 @@ class UdpRun:
             flows=stream.flows,
             threads=stream.threads,
             segmentation=stream.segmentation,
+            send_buffer=stream.socket_buffer_bytes,
             frames=None if stream.frames is None else asdict(stream.frames),
             **self._session.marks,
         )

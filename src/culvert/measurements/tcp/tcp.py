@@ -17,7 +17,14 @@ from culvert.measurements.base import SAMPLE_ONE_IN, BaseParameters, Measurement
 from culvert.measurements.ceiling import tcp_ceiling_bps
 from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
 from culvert.measurements.instruments.run import measure_throughput
-from culvert.measurements.parameters import DIRECTION, INSTRUMENT, Congestion, Duration, Streams
+from culvert.measurements.parameters import (
+    DIRECTION,
+    INSTRUMENT,
+    Congestion,
+    Duration,
+    SocketBuffer,
+    Streams,
+)
 from culvert.measurements.streams.goodput import goodput_bps
 from culvert.measurements.streams.packet import TCP_HEADERS, intact, received
 from culvert.measurements.streams.tcp_load import (
@@ -73,6 +80,9 @@ class TcpParameters(BaseParameters):
     """Nagle's algorithm is off."""
     write_size: Annotated[WriteSize, Label("writes of {} bytes")] = WRITE_BYTES
     """Bytes of each write."""
+    socket_buffer_bytes: SocketBuffer | None = Field(None, alias="socket_buffer")
+    """The sender's send buffer and the receiver's receive buffer, in bytes of setsockopt; without
+    it, the kernel grows them."""
     duration_s: Duration = 10.0
     """Measured time."""
     warmup_s: Annotated[DurationS, Label("after {} of warm-up", unit="s")] = Field(
@@ -91,6 +101,9 @@ class TcpParameters(BaseParameters):
                 "way of sending both ways at once": self.direction is FlowDirection.BOTH,
                 "duration in parts of a second": self.duration_s != round(self.duration_s),
                 "nodelay": self.nodelay and self.instrument is Instrument.NUTTCP,
+                "socket buffer here": (
+                    self.socket_buffer_bytes is not None and self.instrument is Instrument.NUTTCP
+                ),
             },
         )
         return self
@@ -105,6 +118,7 @@ class TcpParameters(BaseParameters):
             congestion_control=self.congestion_control,
             write_size=self.write_size,
             nodelay=self.nodelay,
+            socket_buffer_bytes=self.socket_buffer_bytes,
         )
 
 
@@ -165,6 +179,8 @@ class Tcp(Measurement[TcpParameters]):
 
     @classmethod
     def truths(cls, known: KnownPath, parameters: TcpParameters) -> Sequence[Truth]:
+        if parameters.socket_buffer_bytes is not None:
+            return []  # whichever is less, its window or the path
         ways, seconds = parameters.tcp_streams.ways, parameters.duration_s
         found = filling(known, "goodput_bps", seconds, *ways)
         found += filling(known, "goodput_up_bps", seconds, True)
@@ -212,6 +228,7 @@ class Tcp(Measurement[TcpParameters]):
                 controlled(
                     {way.sent.congestion_control for way in loaded}, parameters.congestion_control
                 ),
+                *(check for way in loaded for check in way.buffered(streams.socket_buffer_bytes)),
                 *connection_is_not_the_limit(total_bps, ceiling_bps),
             ],
         )
@@ -228,6 +245,7 @@ def _by_instrument(session: Session, parameters: TcpParameters) -> Outcome:
         streams=parameters.streams,
         congestion_control=parameters.congestion_control,
         nodelay=parameters.nodelay,
+        socket_buffer_bytes=parameters.socket_buffer_bytes,
     )
     report, outcome = measure_throughput(session, parameters.instrument, load, up=up)
     values = {"goodput_bps": report.goodput_bps, "retransmitted_segments": report.retransmits}

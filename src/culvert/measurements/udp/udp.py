@@ -18,8 +18,9 @@ from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics, udp_c
 from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
 from culvert.measurements.instruments.run import measure_throughput
 from culvert.measurements.mtu.max_size import find_max_size
-from culvert.measurements.parameters import INSTRUMENT, RATE, SIZES, Duration
+from culvert.measurements.parameters import INSTRUMENT, RATE, SIZES, Duration, SocketBuffer
 from culvert.measurements.streams.packet import UDP_HEADERS, intact, marked_run
+from culvert.measurements.streams.socket_buffers import granted
 from culvert.measurements.streams.udp_stream import Arrivals, UdpRun, UdpStream, UdpTrial, quiet_ms
 from culvert.measurements.udp.arrivals import (
     ARRIVAL_METRICS,
@@ -70,6 +71,9 @@ class UdpParameters(BaseParameters):
         0.1, alias="interval"
     )
     """Time between two points of the series."""
+    socket_buffer_bytes: SocketBuffer | None = Field(None, alias="socket_buffer")
+    """The sender's send buffer and the receiver's receive buffer, in bytes of setsockopt; without
+    it, the kernel's own for the sender, one that loses nothing for the receiver."""
     instrument: Annotated[Instrument, INSTRUMENT] = Instrument.PROBE
     """The program that sends and counts."""
 
@@ -98,6 +102,7 @@ class UdpParameters(BaseParameters):
                 "pattern of packet sizes": len(set(parse_sizes(self.packet_size).pattern)) > 1,
                 "duration in parts of a second": self.duration_s != round(self.duration_s),
                 "several flows of UDP": nuttcp and self.flows > 1,
+                "socket buffer here": nuttcp and self.socket_buffer_bytes is not None,
             },
         )
         return self
@@ -196,6 +201,11 @@ class Udp(Measurement[UdpParameters]):
                 generator_is_not_the_limit(session.vpn, offered, ceiling),
                 receiver_is_not_the_limit(session.vpn, sunk.packets, losses.socket),
                 _record_segmentation(trial),
+                *granted(
+                    stream.socket_buffer_bytes,
+                    sent.send_buffer_effective,
+                    sunk.receive_buffer_effective,
+                ),
             ],
         )
 
@@ -215,6 +225,7 @@ def _stream(session: Session, parameters: UdpParameters) -> UdpStream:
         port=parameters.port,
         source_port=parameters.source_port,
         interval_ms=round(parameters.interval_s * 1000),
+        socket_buffer_bytes=parameters.socket_buffer_bytes,
     )
 
 
@@ -230,6 +241,7 @@ def _by_instrument(session: Session, parameters: UdpParameters) -> Outcome:
         size=payload,
         streams=parameters.flows,
         rate_bps=None if rate_pps is None else 8 * payload * rate_pps,
+        socket_buffer_bytes=parameters.socket_buffer_bytes,
     )
     report, outcome = measure_throughput(session, parameters.instrument, load)
     sent, lost = report.sent_packets or 0, report.lost_packets or 0

@@ -41,6 +41,8 @@ class TcpSource(Result):
     """Result of ``tcp_source``."""
 
     congestion_control: str
+    send_buffer_effective: int = 0
+    """As getsockopt returned it before the first write."""
     mss: int
     retransmits: int
     data_segs_out: int
@@ -83,6 +85,8 @@ class StreamSunk(Result):
 class TcpSunk(StreamSunk):
     """Result of ``tcp_sink``."""
 
+    receive_buffer_effective: int = 0
+    """As getsockopt returned it before the first connection."""
     corrupt_samples: int = 0
     tcp_info: TcpInfo | None = None
     streams: list[TcpStreamSunk] = []

@@ -39,6 +39,8 @@ class Segmented(Result):
 class UdpSource(Sent, Segmented):
     """Result of ``udp_source``."""
 
+    send_buffer_effective: int = 0
+    """As getsockopt returned it."""
     seconds: float
     first_ns: int | None = None
     """When the first packet was sent, by the sender's CLOCK_MONOTONIC; None if none was."""
@@ -162,6 +164,8 @@ class Sunk(Result):
 class UdpSunk(Sunk):
     """Result of ``udp_sink``."""
 
+    receive_buffer_effective: int = 0
+    """As getsockopt returned it."""
     max_sequence: int | None = None
     """The highest number that arrived; the first packet has 0."""
     one_way: OneWayDelay | None = None

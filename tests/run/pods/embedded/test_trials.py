@@ -109,6 +109,20 @@ def test_every_request_to_the_api_is_kept(
     assert late is None or len(late.values) == 20
 
 
+def test_pods_are_listed_with_the_pods_own_token(clusters: EmbeddedClusters) -> None:
+    given = {"requests": 10, "rate": "20/s", "path": "/api/v1/pods", "token": True}
+    found = executed(clusters, WIREGUARD, K8sApi(), K8sApiParameters.model_validate(given))
+    assert (found.status, found.reason) == (Status.OK, "")
+    (statuses,) = [one for one in found.outcome.series if one.name == "response_status"]
+    assert list(statuses.values) == [200] * 10
+    refused = executed(
+        clusters, WIREGUARD, K8sApi(), K8sApiParameters.model_validate({**given, "token": False})
+    )
+    assert refused.status is Status.INVALID
+    assert "refused: 10 times 403" in refused.reason
+    assert "service account" in refused.remedy
+
+
 def test_the_probe_is_copied_into_pods_of_the_users_and_removed(
     clusters: EmbeddedClusters, monkeypatch: pytest.MonkeyPatch
 ) -> None:

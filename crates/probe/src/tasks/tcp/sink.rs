@@ -24,6 +24,8 @@ pub struct Parameters {
     interval_ms: u32,
     /// If given, the stream is compared with it at the start of each read.
     canary: Option<Canary>,
+    /// Bytes; if not given, the kernel grows it as the connection needs.
+    receive_buffer: Option<usize>,
     /// Connections that are accepted.
     #[serde(default = "one")]
     streams: u16,
@@ -38,12 +40,14 @@ pub struct Sunk {
     #[serde(flatten)]
     all: Drained,
     strangers: u64,
+    receive_buffer_effective: usize,
     streams: Vec<Drained>,
 }
 
 pub fn run(parameters: &Parameters, context: &Context) -> Result<Sunk, Failure> {
     check_streams(parameters.streams)?;
     let listener = listen(parameters)?;
+    let receive_buffer_effective = socket::receive_buffer(&listener)?;
     let interrupt = context
         .stop
         .interrupts(&listener)
@@ -83,6 +87,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Sunk, Failure> 
     Ok(Sunk {
         all: all.unwrap_or_else(|| nothing(context)),
         strangers,
+        receive_buffer_effective,
         streams,
     })
 }
@@ -103,6 +108,10 @@ fn nothing(context: &Context) -> Drained {
 fn listen(parameters: &Parameters) -> Result<Socket, Failure> {
     let address = SocketAddr::new(parameters.bind, parameters.port);
     let listener = socket::tcp_socket(parameters.bind)?;
+    // Its connections inherit the buffer, by which they announce a window scale.
+    if let Some(bytes) = parameters.receive_buffer {
+        socket::set_receive_buffer(&listener, bytes)?;
+    }
     socket::listen_tcp(&listener, address, GREETING_TIMEOUT)?;
     Ok(listener)
 }

@@ -31,6 +31,8 @@ pub struct Parameters {
     /// Bytes per write call.
     write_size: usize,
     nodelay: bool,
+    /// Bytes; if not given, the kernel grows it as the connection needs.
+    send_buffer: Option<usize>,
     interval_ms: u32,
     #[serde(default = "five_seconds")]
     connect_timeout_s: Seconds,
@@ -62,6 +64,7 @@ pub struct Sent {
     last_ns: u64,
     seconds: f64,
     congestion_control: String,
+    send_buffer_effective: usize,
     streams: Vec<Stream>,
 }
 
@@ -98,6 +101,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> 
         connections.push((socket, connect_ns));
     }
     let congestion_control = read_congestion_control(&connections[0].0)?;
+    let send_buffer_effective = socket::send_buffer(&connections[0].0)?;
     let first_ns = clock::monotonic_ns();
     context.ready(Started {
         started_ns: first_ns,
@@ -113,6 +117,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> 
         last_ns,
         seconds: (last_ns - first_ns) as f64 / 1e9,
         congestion_control,
+        send_buffer_effective,
         streams,
     })
 }
@@ -121,6 +126,9 @@ fn connect(parameters: &Parameters) -> Result<Socket, Failure> {
     let to = SocketAddr::new(parameters.connect, parameters.port);
     let socket = socket::tcp_socket(parameters.connect)?;
     set_options(&socket, &parameters.congestion_control, parameters.nodelay)?;
+    if let Some(bytes) = parameters.send_buffer {
+        socket::set_send_buffer(&socket, bytes)?;
+    }
     if let Some(from) = parameters.bind {
         let from = SocketAddr::new(from, 0);
         socket

@@ -105,6 +105,13 @@ class Api:
 
         return client.AuthorizationV1Api(self.client)
 
+    @property
+    def roles(self) -> Any:
+        """Roles and their bindings."""
+        from kubernetes import client
+
+        return client.RbacAuthorizationV1Api(self.client)
+
     def version(self) -> str:
         """The server's version, such as v1.34.4."""
         from kubernetes import client

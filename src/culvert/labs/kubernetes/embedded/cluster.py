@@ -27,12 +27,14 @@ from culvert.labs.kubernetes.embedded.programs.built import ClusterPrograms
 from culvert.labs.kubernetes.embedded.worker import Worker
 from culvert.labs.kubernetes.image import Image
 from culvert.labs.kubernetes.pods.choice import ClusterNodeInfo
+from culvert.labs.kubernetes.pods.rights import readers
 from culvert.labs.netns.lab import NetnsLab
 from culvert.waiting import wait_until
 
 API_DEADLINE_S = 60.0
 READY_DEADLINE_S = 90.0
 POLL_S = 0.05
+_READERS = "culvert-readers"
 
 
 class EmbeddedCluster:
@@ -88,6 +90,7 @@ class EmbeddedCluster:
         with ThreadPoolExecutor(max_workers=len(self._workers) + 1) as pool:
             runtimes = [pool.submit(self._start_runtime, worker) for worker in self._workers]
             self._await_api()
+            self._grant()
             self.plane.start_controllers()
             for runtime in runtimes:
                 runtime.result()
@@ -124,6 +127,13 @@ class EmbeddedCluster:
             return False
 
         self._await(lambda: _quietly(ready), "the API server's health", API_DEADLINE_S)
+
+    def _grant(self) -> None:
+        """Pods may list pods with their token, as ``k8s_api`` does with ``token = true``."""
+        role, binding = readers(_READERS)
+        roles = self.api.roles
+        self.api.create(f"role {_READERS}", roles.create_cluster_role, role)
+        self.api.create(f"role binding {_READERS}", roles.create_cluster_role_binding, binding)
 
     def _start_runtime(self, worker: Worker) -> None:
         ready = worker.start_runtime()

@@ -37,6 +37,9 @@ LIMIT_S = 3600
 """Time limit of a pod."""
 AUTHORITY = "/culvert/ca.crt"
 """The certificate of the cluster's authority, in each pod."""
+BEARER = "/culvert/token"
+"""The token of the namespace's service account, in each measuring pod: the kubelet writes it with
+mode 0600 for the pod's user, and it ends with the pod."""
 _AUTHORITY_MAP = "kube-root-ca.crt"
 """The config map with it, which the cluster makes in each namespace."""
 _POD_SECURITY = "pod-security.kubernetes.io"
@@ -100,9 +103,7 @@ class PodPlan:
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
             "affinity": _on(self.node),
-            "volumes": [
-                {"name": "authority", "configMap": {"name": _AUTHORITY_MAP, "optional": True}}
-            ],
+            "volumes": [{"name": "authority", "projected": {"sources": self._credentials()}}],
         }
         if self.host_network:
             spec |= {"hostNetwork": True, "dnsPolicy": "Default"}
@@ -112,6 +113,12 @@ class PodPlan:
         if self.owner is not None:
             metadata["ownerReferences"] = [self.owner.reference]
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+    def _credentials(self) -> list[Manifest]:
+        """The files for requests to the API."""
+        authority: Manifest = {"configMap": {"name": _AUTHORITY_MAP, "optional": True}}
+        token = {"path": Path(BEARER).name, "expirationSeconds": LIMIT_S}
+        return [authority] if self.observer else [authority, {"serviceAccountToken": token}]
 
     def _security(self) -> Manifest:
         if self.observer:

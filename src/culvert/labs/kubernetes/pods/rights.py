@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -38,3 +39,20 @@ def rights(*, own_namespace: bool) -> list[Right]:
         made += [Right(verb, "namespaces", of_cluster=True) for verb in verbs]
         made.append(Right("list", "serviceaccounts"))  # without one no pod is admitted
     return made
+
+
+def readers(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A role that lists the pods of the cluster, and its binding to every service account: what the
+    token of a measuring pod needs for ``/api/v1/pods``."""
+    version, group = "rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io"
+    metadata = {"name": name}
+    rule = {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}
+    role = {"apiVersion": version, "kind": "ClusterRole", "metadata": metadata, "rules": [rule]}
+    binding = {
+        "apiVersion": version,
+        "kind": "ClusterRoleBinding",
+        "metadata": metadata,
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
+        "subjects": [{"kind": "Group", "name": "system:serviceaccounts", "apiGroup": group}],
+    }
+    return role, binding

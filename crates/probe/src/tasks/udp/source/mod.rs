@@ -66,6 +66,8 @@ pub struct Parameters {
     segmentation: Segmentation,
     #[serde(default = "yes")]
     connected: bool,
+    /// Bytes; the kernel's default if not given, more where it cuts larger messages.
+    send_buffer: Option<usize>,
 }
 
 fn yes() -> bool {
@@ -90,6 +92,7 @@ pub struct Sent {
     late_p99_ns: Option<u64>,
     late_max_ns: Option<u64>,
     source_port: u16,
+    send_buffer_effective: usize,
     segmentation: Segmenter,
     segmentation_why: String,
     flows: Vec<FlowSent>,
@@ -116,6 +119,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> 
         parameters.to,
     );
     let flows = make_flows(parameters, to, &mut chosen)?;
+    let send_buffer_effective = socket::send_buffer(flows[0].socket())?;
     let first_ns = clock::monotonic_ns();
     let mut lanes = deal(parameters, flows, first_ns);
     context.ready(Started {
@@ -124,10 +128,16 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> 
     let end_ns = first_ns + parameters.duration_s.ns();
     run_all(&mut lanes, end_ns, context)?;
     let last_ns = clock::monotonic_ns();
-    Ok(result(lanes, chosen, (first_ns, last_ns, end_ns)))
+    let times = (first_ns, last_ns, end_ns);
+    Ok(result(lanes, chosen, times, send_buffer_effective))
 }
 
-fn result(lanes: Vec<Lane>, mut chosen: Chosen, times: (u64, u64, u64)) -> Sent {
+fn result(
+    lanes: Vec<Lane>,
+    mut chosen: Chosen,
+    times: (u64, u64, u64),
+    send_buffer_effective: usize,
+) -> Sent {
     let (first_ns, last_ns, end_ns) = times;
     let mut counts = Counts::default();
     let mut late = Latency::default();
@@ -165,6 +175,7 @@ fn result(lanes: Vec<Lane>, mut chosen: Chosen, times: (u64, u64, u64)) -> Sent 
         late_p99_ns: quantile_ns(0.99),
         late_max_ns: quantile_ns(1.0),
         source_port: flows[0].source_port,
+        send_buffer_effective,
         counts,
         segmentation: chosen.by,
         segmentation_why: chosen.why,
@@ -309,8 +320,9 @@ fn make_socket(
             .connect(to)
             .map_err(during(format!("connect UDP to {to}")))?;
     }
-    if segmented {
-        socket::set_send_buffer(&socket, SEGMENTED_SEND_BUFFER)?;
+    let wanted = segmented.then_some(SEGMENTED_SEND_BUFFER);
+    if let Some(bytes) = parameters.send_buffer.or(wanted) {
+        socket::set_send_buffer(&socket, bytes)?;
     }
     socket::report_local_drops(&socket, parameters.to)?;
     Ok(socket)

@@ -15,14 +15,18 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 const LEAD_NS: u64 = 1_000_000;
 const MAX_REQUESTS: u64 = 1_000_000;
 const MAX_CONNECTIONS: usize = 256;
+/// Of a token's file; those of a cluster have about 1,000.
+const MOST_TOKEN_BYTES: u64 = 1 << 16;
 const REMEDY: &str = "check the address and the certificate of the server";
 
 #[derive(Debug, Deserialize)]
@@ -33,6 +37,8 @@ pub struct Parameters {
     path: String,
     /// A file on the node with the certificates (PEM) that the server's is checked against.
     authority_file: PathBuf,
+    /// A file on the node with the bearer token (RFC 6750) of every request, if they have one.
+    token_file: Option<PathBuf>,
     rate_per_s: Rate,
     count: u64,
     #[serde(default = "five_seconds")]
@@ -213,6 +219,25 @@ fn check(parameters: &Parameters) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The token in a file. No error has a part of it.
+fn bearer_token(file: &Path) -> Result<String, Failure> {
+    let refuse = |why: String| {
+        let remedy = "give a file with one token, which this user may read";
+        Failure::new(format!("the token in {}", file.display()), why, remedy)
+    };
+    let mut text = String::new();
+    File::open(file)
+        .and_then(|opened| opened.take(MOST_TOKEN_BYTES).read_to_string(&mut text))
+        .map_err(|error| refuse(error.to_string()))?;
+    let token = text.trim();
+    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(refuse(
+            "it is not one word of visible characters".to_owned(),
+        ));
+    }
+    Ok(token.to_owned())
+}
+
 fn target(parameters: &Parameters) -> Result<Target, Failure> {
     let mut roots = RootCertStore::empty();
     let certificates = CertificateDer::pem_file_iter(&parameters.authority_file)
@@ -234,8 +259,12 @@ fn target(parameters: &Parameters) -> Result<Target, Failure> {
     } else {
         format!("{}:{}", parameters.to, parameters.port)
     };
+    let authorization = match &parameters.token_file {
+        None => String::new(),
+        Some(file) => format!("Authorization: Bearer {}\r\n", bearer_token(file)?),
+    };
     let request = format!(
-        "GET {} HTTP/1.1\r\nHost: {host}\r\nAccept: application/json\r\n\r\n",
+        "GET {} HTTP/1.1\r\nHost: {host}\r\nAccept: application/json\r\n{authorization}\r\n",
         parameters.path
     );
     Ok(Target {
@@ -245,4 +274,23 @@ fn target(parameters: &Parameters) -> Result<Target, Failure> {
         request: request.into_bytes(),
         timeout: Duration::from_millis(parameters.timeout_ms.max(1)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bearer_token;
+
+    #[test]
+    fn a_token_is_one_word_and_no_error_has_a_part_of_it() {
+        let file = std::env::temp_dir().join(format!("culvert-token-{}", std::process::id()));
+        std::fs::write(&file, "abc.def-g\n").unwrap();
+        assert_eq!(bearer_token(&file).unwrap(), "abc.def-g");
+        for text in ["", " \n", "secret\r\nHost: other", "two secrets"] {
+            std::fs::write(&file, text).unwrap();
+            let failure = bearer_token(&file).unwrap_err();
+            assert!(!format!("{failure:?}").contains("secret"), "{failure:?}");
+        }
+        std::fs::remove_file(&file).unwrap();
+        assert!(bearer_token(&file).is_err());
+    }
 }
