@@ -158,7 +158,7 @@ def judge_stream(
     ).passed
 
 
-@given(st.integers(1000, 10**6), st.integers(64, 1400), st.integers(20, 96), st.floats(1, 10))
+@given(st.integers(1000, 10**6), st.integers(64, 1400), st.integers(20, 164), st.floats(1, 10))
 def test_a_stream_reconciles_whatever_its_segments(
     packets: int, length: int, record: int, records_per_segment: float
 ) -> None:
@@ -166,6 +166,13 @@ def test_a_stream_reconciles_whatever_its_segments(
     segments = int(packets / records_per_segment) + 1
     payload = packets * (length + record)
     assert judge_stream(flow, LinkCount(segments, payload + 52 * segments))
+
+
+def test_small_packets_may_cost_what_the_longest_records_do() -> None:
+    flow = Flow(10_000, 10_000 * 73)
+    for record, reconciles in ((164, True), (200, False)):
+        payload = 10_000 * (73 + record)
+        assert judge_stream(flow, LinkCount(10_000, payload + 80 * 10_000)) is reconciles
 
 
 # Of fewer packets, those on their way when the counters are read could hide the difference.

@@ -29,9 +29,10 @@ TOLERANCE_PACKETS = 20
 """Packets in transit when the counters were read."""
 TOLERANCE_BYTES = 3000
 """Keepalives and a rekey."""
-STREAM_RECORD_BYTES = 112
-"""Upper bound of a TCP tunnel's overhead per packet: length, header, IV, padding and tag; the
-greatest known is that of WireGuard (47) in DERP (37) in TLS (22)."""
+STREAM_RECORD_BYTES = 168
+"""Upper bound of a stream's overhead per packet: length, header, IV, padding and tag. The greatest
+known is that of Yggdrasil in TLS: about 147 for both keys, the route, the next key and two tags,
+and 20 since its packets of IPv6 count as those of IPv4 with the same payload."""
 STREAM_RETRANSMISSION = 0.05
 """Share of a stream that TCP may retransmit on a link without loss of its own."""
 INNER_HEADERS = 52
