@@ -98,7 +98,7 @@ def say(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
     def call(*words: str | Path) -> Said:
         monkeypatch.setattr(sys, "argv", ["culvert", *map(str, words)])
-        monkeypatch.setattr("culvert.commands.entry.signal.signal", lambda *_: None)
+        monkeypatch.setattr("culvert.interruption.signal.signal", lambda *_: None)
         with pytest.raises(SystemExit) as end:
             cli.main()
         told = capsys.readouterr()

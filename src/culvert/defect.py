@@ -20,16 +20,6 @@ MOST_CHARACTERS = 200
 """Limit of the exception's own text: some contain their whole input."""
 
 
-def unless_interrupted(error: Exception) -> None:
-    """Raise KeyboardInterrupt if the error came of one: in Python's own locks it leaves a
-    RuntimeError, in what closes a half-open lab a LabError."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, KeyboardInterrupt):
-            raise KeyboardInterrupt from error
-        cause = cause.__context__
-
-
 def as_error(error: Exception, what: str) -> CulvertError:
     """The error to show; ``what`` names the operation."""
     if isinstance(error, MemoryError):

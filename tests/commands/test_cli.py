@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.text import Text
 
+from culvert import interruption
 from culvert.console import SafeConsole, printable
 from culvert.defect import TRACEBACK_VARIABLE, as_error
 from culvert.journal.journal import Journal
@@ -314,6 +317,18 @@ def test_ctrl_c_is_130_and_says_so(say: Cli, monkeypatch: pytest.MonkeyPatch) ->
         raise KeyboardInterrupt
 
     monkeypatch.setattr("culvert.vpns.listing.list_vpns", interrupt)
+    assert say("vpns") == Said(130, "", "interrupted\n")
+
+
+def test_ctrl_c_that_another_error_replaced_is_130_too(
+    say: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def replace(_: Host) -> Any:
+        with suppress(KeyboardInterrupt):
+            interruption._interrupt(signal.SIGINT, None)
+        raise ValueError("1 validation error")
+
+    monkeypatch.setattr("culvert.vpns.listing.list_vpns", replace)
     assert say("vpns") == Said(130, "", "interrupted\n")
 
 

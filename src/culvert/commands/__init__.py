@@ -3,6 +3,12 @@
 They import what they need when they are called: --help stays quick.
 """
 
-from culvert.commands.entry import main
+from culvert import interruption
 
-__all__ = ["main"]
+
+def main() -> None:
+    """Run the command."""
+    interruption.end_at_once()
+    from culvert.commands import entry
+
+    entry.main()

@@ -5,19 +5,14 @@ from __future__ import annotations
 import errno
 import gc
 import os
-import signal
 import sys
 from contextlib import suppress
-from types import FrameType
-from typing import NoReturn
 
+from culvert import interruption
 from culvert.commands.app import InterruptionError, OutputError, app
 from culvert.console import accept_any_text, err, give_up_output, nobody_reads
 from culvert.defect import as_error, show_if_wanted
 from culvert.errors import CulvertError
-
-INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells have it (128 + SIGINT)."""
 
 _MANY_OBJECTS = 100_000
 """New objects after which Python searches for cycles. Modules and tables have none: with its own
@@ -35,9 +30,7 @@ def main() -> None:
     _compute_in_one_thread()
     gc.set_threshold(_MANY_OBJECTS)
     accept_any_text()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:  # else nohup wants it ignored
-            signal.signal(number, _interrupt)
+    interruption.listen()
     try:
         code = _code()
     except MemoryError:  # then neither a traceback nor the console can be relied on
@@ -61,15 +54,15 @@ def _flush() -> None:
 def _code() -> int:
     """Run the requested command and report its error; its exit code."""
     try:
-        return _run()
+        with interruption.interrupted_first():
+            return _run()
     except CulvertError as error:
         return _tell(error)
     except (InterruptionError, KeyboardInterrupt):
         # Whoever presses Ctrl-C twice gets no traceback: all is removed, only words are left.
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
+        interruption.refuse_more()
         err.print("interrupted", style="yellow")
-        return INTERRUPTED
+        return interruption.INTERRUPTED
     except MemoryError:
         raise
     except Exception as error:
@@ -85,6 +78,8 @@ def _run() -> int:
         except SystemExit as end:
             if sys.stdout is not None:
                 sys.stdout.flush()
+            if end.code:
+                interruption.unless_interrupted(end)  # Typer's own code for it is 1
             return end.code if isinstance(end.code, int) else 0
     except OutputError as error:
         cause = error.__cause__ or error
@@ -107,10 +102,6 @@ def _tell(error: CulvertError) -> int:
     err.print(f"error: {error}", markup=False, style="bold red")
     err.print(f"remedy: {error.remedy}", markup=False)
     return error.exit_code
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 def _compute_in_one_thread() -> None:

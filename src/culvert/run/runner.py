@@ -14,8 +14,9 @@ from typing import Any
 
 import polars as pl
 
+from culvert import interruption
 from culvert.analysis.claims.judge import judge
-from culvert.defect import as_error, show_if_wanted, unless_interrupted
+from culvert.defect import as_error, show_if_wanted
 from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
 from culvert.journal.marks import HOST_LOST, PART
@@ -127,6 +128,7 @@ class Runner:
             claims=self._open_claims,
         )
         for trial in schedule:
+            interruption.check()
             step = self._step(trial, earlier_s + time.monotonic() - begun)
             self._progress.begin(step)
             if step.number is not None:
@@ -261,7 +263,7 @@ class Runner:
         except CulvertError as error:
             return TrialFinding.of_error(error)
         except Exception as error:
-            unless_interrupted(error)
+            interruption.unless_interrupted(error)
             # A defect of a third-party driver or measurement must affect its own trials only.
             show_if_wanted(error)
             return TrialFinding.of_error(as_error(error, f"{cell.vpn}, {cell.measurement}"))

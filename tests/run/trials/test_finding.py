@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from culvert.defect import unless_interrupted
 from culvert.errors import CulvertError
+from culvert.interruption import unless_interrupted
 from culvert.results import Status
 from culvert.run.trials.finding import TrialFinding
 from culvert.trial.check import Check

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 
 from culvert.commands.actions.run_study import run_study
 from culvert.console import out, print_json
 from culvert.errors import UsageError
+from culvert.interruption import until_interrupted
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.kind import Hosts
 from culvert.machine import rootless
@@ -43,7 +43,7 @@ def keep_hosts(hosts: int, rate: str | None, *, as_json: bool) -> None:
     """Print how to use the hosts, and keep them until Ctrl-C."""
     with DemoHosts(hosts, ANY_LINK if rate is None else _link(rate)) as demo:
         addresses = {name: demo.management(name) for name in demo.names}
-        with suppress(KeyboardInterrupt):
+        with until_interrupted():
             if as_json:
                 print_json(
                     {

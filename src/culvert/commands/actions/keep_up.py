@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import Any, NoReturn
 
@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from culvert.console import err, out, print_json
 from culvert.errors import NotPossible, UsageError, VpnError
+from culvert.interruption import until_interrupted
 from culvert.labs.base import Lab
 from culvert.labs.namespace.places import namespace_name
 from culvert.labs.netns.lab import NetnsLab
@@ -66,7 +67,7 @@ def keep_up(name: str, topology: str, *, as_json: bool) -> None:
         checks = _prove(lab, vpn)
         proved_s = time.monotonic() - begun
         kept = _Kept(lab, vpn, checks, up_s=up_s, proved_s=proved_s)
-        with suppress(KeyboardInterrupt):  # the normal end, from when the first word is read
+        with until_interrupted():  # the normal end, from when the first word is read
             if as_json:
                 print_json(kept.as_json())
             else:

@@ -15,6 +15,7 @@ from culvert.analysis.claims.verdict import Judged
 from culvert.console import err, nobody_reads, out, print_json
 from culvert.errors import CulvertError, NotPossible, Unreachable
 from culvert.install.log import latest_installs
+from culvert.interruption import interrupted_first
 from culvert.journal.journal import Journal
 from culvert.journal.record import RunHead
 from culvert.labs import guest
@@ -137,7 +138,8 @@ def _journal(request: RunRequest, plan: Plan, directory: Path, head: RunHead) ->
 def _resumable(resume: str) -> Iterator[None]:
     """What ends the run before its plan names the command that goes on with it."""
     try:
-        yield
+        with interrupted_first():
+            yield
     except KeyboardInterrupt:
         err.print(f"interrupted; resume with: {resume}", markup=False)
         raise

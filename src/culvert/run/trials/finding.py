@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from culvert.defect import unless_interrupted
 from culvert.errors import CulvertError, HostLost, NotPossible
+from culvert.interruption import unless_interrupted
 from culvert.journal.marks import Mark
 from culvert.journal.record import TrialRecord
 from culvert.plan.plan import Trial
