@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from importlib import resources
@@ -12,7 +13,7 @@ from typing import Any
 
 from culvert.features.framework import framework
 from culvert.features.known import known
-from culvert.files.names import slug
+from culvert.files.names import slugs
 from culvert.history.document import of_series
 from culvert.history.places import LeftOut
 from culvert.history.series import Series
@@ -58,7 +59,6 @@ _Lines = list[tuple[Entry, Line]]
 def pages(site: Site) -> Iterator[tuple[str, bytes]]:
     """Names and contents."""
     environment = templates("culvert.site")
-    environment.filters["slug"] = slug
     environment.filters["of_column"] = _of_column
     common = {"version": version("culvert"), "count": len(site.entries), "method": METHOD}
     lines = [(one, line) for one in site.newest for line in one.lines]
@@ -66,6 +66,10 @@ def pages(site: Site) -> Iterator[tuple[str, bytes]]:
         (name, list(found)) for name, found in groupby(sorted(site.entries, key=_study), key=_study)
     ]
     families = sorted({line.family for one in site.entries for line in one.lines})
+    study_pages = slugs(name for name, _ in studies)
+    family_pages = slugs(families)
+    environment.filters["study_page"] = study_pages.__getitem__
+    environment.filters["family_page"] = family_pages.__getitem__
 
     def page(name: str, root: str, own: _Lines, **values: Any) -> bytes:
         figures = values.get("figures", [])
@@ -88,7 +92,7 @@ def pages(site: Site) -> Iterator[tuple[str, bytes]]:
         own = [(one, line) for one, line in lines if one.study == study]
         figures = list(trends([one for one in site.series if one.study == study]))
         values = {"study": study, "runs": runs, "figures": figures}
-        yield f"study/{slug(study)}.html", page("study.html", "../", own, **values)
+        yield f"study/{study_pages[study]}.html", page("study.html", "../", own, **values)
     rows = {row.name: row for row in framework(known(), [], [])}
     badges = list(_badges(lines))
     for family in families:
@@ -106,7 +110,7 @@ def pages(site: Site) -> Iterator[tuple[str, bytes]]:
             "features": list(rows[family].cells.items()) if family in rows else [],
             "badges": [(name, text) for name, text, line, _ in badges if line.family == family],
         }
-        yield f"vpn/{slug(family)}.html", page("vpn.html", "../", own, **values)
+        yield f"vpn/{family_pages[family]}.html", page("vpn.html", "../", own, **values)
     for name, _, _, content in badges:
         yield f"badge/{name}", content.encode()
     yield from _assets()
@@ -152,17 +156,20 @@ def _versions(site: Site, family: str) -> list[_Version]:
 
 def _badges(lines: _Lines) -> Iterator[tuple[str, str, Line, str]]:
     """Name, text, line and SVG of each figure; of one study the newest run has it."""
-    taken: set[str] = set()
+    newest: dict[tuple[str, ...], tuple[Line, Figure]] = {}
     for one, line in lines:
         for figure in line.figures:
             parts = (one.study, line.condition, line.vpn, figure.title)
-            name = f"{'-'.join(map(slug, parts))}.svg"
-            if name in taken:
-                continue
-            taken.add(name)
-            subject = f"{line.vpn} {figure.title}"
-            content = badge(subject, figure.absolute, figure.badge)
-            yield name, f"{subject}: {figure.absolute} {figure.badge}".rstrip(), line, content
+            newest.setdefault(parts, (line, figure))
+    short = [slugs(each) for each in zip(*newest, strict=True)]
+    words = {parts: [own[part] for own, part in zip(short, parts, strict=True)] for parts in newest}
+    joined = Counter("-".join(own) for own in words.values())
+    for parts, (line, figure) in newest.items():
+        apart = "--" if joined["-".join(words[parts])] > 1 else "-"
+        name = f"{apart.join(words[parts])}.svg"
+        subject = f"{line.vpn} {figure.title}"
+        content = badge(subject, figure.absolute, figure.badge)
+        yield name, f"{subject}: {figure.absolute} {figure.badge}".rstrip(), line, content
 
 
 def _document(site: Site) -> dict[str, Any]:

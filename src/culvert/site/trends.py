@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
-from culvert.files.names import slug
+from culvert.files.names import slugs
 from culvert.history.series import Series
 from culvert.history.words import labels_of, metric_title, shifts_of
 from culvert.report.model import Figure, FigureTable, Panel
@@ -20,6 +20,7 @@ MOST_POINTS = 400
 
 def trends(series: Sequence[Series]) -> Iterator[Figure]:
     """One figure per study, machine, condition, cell and metric with at least two runs."""
+    short = slugs(one.study for one in series)
     for study, of_study in groupby(series, lambda one: one.study):
         own = list(of_study)
         labels = labels_of(own)
@@ -31,7 +32,7 @@ def trends(series: Sequence[Series]) -> Iterator[Figure]:
             first = lines[0]
             cell = labels.cell(first.condition, first.measurement, first.parameters)
             title = f"{metric_title(first)}: {cell}"
-            yield _figure(f"trend-{slug(study)}-{number}", title, first.machine, lines)
+            yield _figure(f"trend-{short[study]}-{number}", title, first.machine, lines)
 
 
 def _cell(series: Series) -> tuple[str, str, str]:
