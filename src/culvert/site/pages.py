@@ -156,13 +156,13 @@ def _versions(site: Site, family: str) -> list[_Version]:
 
 def _badges(lines: _Lines) -> Iterator[tuple[str, str, Line, str]]:
     """Name, text, line and SVG of each figure; of one study the newest run has it."""
-    newest: dict[tuple[str, ...], tuple[Line, Figure]] = {}
+    newest: dict[tuple[str, str, str, str], tuple[Line, Figure]] = {}
     for one, line in lines:
         for figure in line.figures:
             parts = (one.study, line.condition, line.vpn, figure.title)
             newest.setdefault(parts, (line, figure))
     short = [slugs(each) for each in zip(*newest, strict=True)]
-    words = {parts: [own[part] for own, part in zip(short, parts, strict=True)] for parts in newest}
+    words = {key: [own[part] for own, part in zip(short, key, strict=True)] for key in newest}
     joined = Counter("-".join(own) for own in words.values())
     for parts, (line, figure) in newest.items():
         apart = "--" if joined["-".join(words[parts])] > 1 else "-"
