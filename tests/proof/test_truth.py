@@ -61,6 +61,8 @@ def test_of_a_vpn_the_bound_alone_is_known() -> None:
     assert truth.bound > 20e6 * 1400 / 1414
     assert not known.times(["rtt_p50_us"], "us", known.round_trip_ns(), "")
     assert not known.loss("loss_ratio", 1000)
+    # Its largest packets may be of 1,280 bytes: more of them fit than of the link's.
+    assert not known.packets(["ndr_pps"], [1400], 1)
 
 
 @pytest.mark.parametrize(

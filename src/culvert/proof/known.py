@@ -167,13 +167,14 @@ class KnownPath:
     def packets(
         self, metrics: Sequence[str], lengths: Sequence[int], seconds: float
     ) -> list[Truth]:
-        """Packets per second that fill the link, upwards."""
+        """Packets per second that fill the link, upwards. A VPN's largest packets may be shorter
+        than the link's, so that more of them fit: their goodput alone has a bound."""
         payload_bits = 8 * (fmean(lengths) - UDP_HEADERS)
         bound_bps, most_pps = (
             self.most_payload_bps(seconds, stream=False),
             self.packets_per_s(lengths),
         )
-        if bound_bps is None or most_pps is None:
+        if bound_bps is None or most_pps is None or not self.bare:
             return []
         bound = bound_bps / payload_bits
         words = f"frames of {self.frame_bytes(fmean(lengths)):g} bytes"
