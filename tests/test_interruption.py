@@ -14,6 +14,8 @@ from culvert import interruption
 def _handlers() -> Iterator[None]:
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.getsignal(number) for number in numbers}
+    for number in numbers:  # a command that another test ran in this process may ignore them
+        signal.signal(number, signal.SIG_DFL)
     interruption.listen()
     yield
     interruption.listen()  # forgets what it had received

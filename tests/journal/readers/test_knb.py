@@ -27,7 +27,7 @@ def test_a_row_is_a_run(tmp_path: Path) -> None:
         "clean",
         3,
     )
-    assert first.parameters == {"path": "pod2pod", "socket_buffer": "2M"}
+    assert first.parameters == {"path": "pod2pod", "socket_buffer_bytes": 2 << 20}
     assert figures(first) == {
         "goodput_bps": 710e6,
         "node_cpu_percent@a": 7.09,

@@ -117,6 +117,12 @@ ReportedValue = tuple[object, float | None]
 """A value as in the file, and as a number."""
 
 
+def _buffer_bytes(text: str) -> int | str:
+    """iperf3's -w, whose units are powers of 1024, as its own files have it; other text as it is."""
+    found = re.fullmatch(r"(\d{1,9})([KMG]?)", text.strip().upper())
+    return int(found[1]) << 10 * " KMG".index(found[2] or " ") if found else text
+
+
 def _run(
     file: str,
     line: int,
@@ -143,9 +149,9 @@ def _run(
             doubts.append(why)
         else:
             metrics.append(Metric(metric, unit, number * factor, {"node": _NODES[side]}))
-    parameters = {"path": path}
+    parameters: dict[str, Any] = {"path": path}
     if socket_buffer:
-        parameters["socket_buffer"] = socket_buffer
+        parameters["socket_buffer_bytes"] = _buffer_bytes(socket_buffer)
     status, reason = judged(failures, doubts)
     return ForeignRun(
         file,
