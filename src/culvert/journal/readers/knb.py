@@ -118,7 +118,7 @@ ReportedValue = tuple[object, float | None]
 
 
 def _buffer_bytes(text: str) -> int | str:
-    """iperf3's -w, whose units are powers of 1024, as its own files have it; other text as it is."""
+    """iperf3's -w, whose units are powers of 1024, as its files have it; other text as it is."""
     found = re.fullmatch(r"(\d{1,9})([KMG]?)", text.strip().upper())
     return int(found[1]) << 10 * " KMG".index(found[2] or " ") if found else text
 
