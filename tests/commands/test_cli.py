@@ -103,7 +103,6 @@ def test_wrong_use_is_2_and_says_how_to_get_help(say: Cli, words: tuple[str, ...
         (("run", "quick", "--scale", "tiny"), 'no scale "tiny"'),
         (("study", "show", "quikc"), 'did you mean "quick"'),
         (("study", "show", "quick", "--scale", "tiny"), 'no scale "tiny"'),
-        (("repair", "/nonexistent"), "it contains no journal"),
     ],
 )
 def test_wrong_words_are_2_with_a_remedy(say: Cli, words: tuple[str, ...], told: str) -> None:

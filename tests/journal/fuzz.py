@@ -26,7 +26,6 @@ from culvert.errors import CulvertError
 from culvert.journal.export import export
 from culvert.journal.format import ROWS
 from culvert.journal.journal import FILE, Journal
-from culvert.journal.repair import Repaired, repair
 from culvert.journal.schema import CONTENT
 from culvert.report.html.write import write_data
 from culvert.report.model import read
@@ -110,10 +109,6 @@ def spoil(run: Path, chance: random.Random) -> None:
 def survive(run: Path, other: Path, *, whole: bool) -> None:
     """Every reader reads it or refuses it in words."""
     _refused(lambda: _read(run, other, whole=whole))
-    repaired: list[Repaired] = []
-    if _refused(lambda: repaired.append(repair(run))) is None:
-        with Journal.open(run) as journal:
-            assert len(journal.done()) == repaired[0].kept
 
 
 def _refused(action: Callable[[], None]) -> CulvertError | None:

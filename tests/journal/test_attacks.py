@@ -16,7 +16,6 @@ from culvert.errors import JournalError, UsageError
 from culvert.journal.export import export
 from culvert.journal.format import Format
 from culvert.journal.journal import FILE, Journal
-from culvert.journal.repair import repair
 from tests.cli import Cli
 from tests.effort import cpu_s
 from tests.files.planted import plant
@@ -205,7 +204,6 @@ def test_special_files_are_refused_at_once(say: Cli, tmp_path: Path, kind: str, 
         ("export", run),
         ("compare", run, run),
         ("bundle", run, "--out", tmp_path / "x.tar.gz"),
-        ("repair", run),
     ):
         begun = cpu_s()
         said = say(*words)
@@ -228,8 +226,6 @@ def test_every_command_ends_soon_in_words(say: Cli, tmp_path: Path, name: str) -
         ("compare", run, run),
         ("bundle", run, "--out", tmp_path / "x.tar.gz"),
         ("verify", run),
-        ("repair", run),
-        ("verify", run),
     ):
         begun = cpu_s()
         said = say(*words)
@@ -239,25 +235,6 @@ def test_every_command_ends_soon_in_words(say: Cli, tmp_path: Path, name: str) -
         if said.code == 2:
             said.refused(2)
         (tmp_path / "x.tar.gz").unlink(missing_ok=True)
-
-
-def test_a_session_with_an_enormous_number_takes_no_time_to_repair(tmp_path: Path) -> None:
-    run = attacks.made(tmp_path / "run")
-    attacks.assign(run, "trial", "session_id", 2**40, row=2)
-    attacks.assign(run, "trial", "started_at", "yesterday", row=3)
-    begun = cpu_s()
-    assert repair(run).kept == attacks.TRIALS - 1
-    assert cpu_s() - begun < REFUSED_WITHIN_S
-    with Journal.open(run) as journal:
-        assert [session["id"] for session in journal.run()["sessions"]] == [1, 2**40]
-
-
-def test_what_is_repaired_can_be_read(tmp_path: Path) -> None:
-    run = attacks.with_value(tmp_path / "run", "infinity as value")
-    found = repair(run)
-    assert (found.kept, list(found.lost)) == (attacks.TRIALS - 1, [1])
-    with Journal.open(run) as journal:
-        assert journal.trials().height == found.kept
 
 
 @pytest.mark.parametrize("log", [b"", b"x"])
@@ -275,14 +252,6 @@ def test_a_sparse_terabyte_takes_no_time(tmp_path: Path, log: bytes, claimed: bo
     with contextlib.suppress(JournalError), Journal.open(run) as journal:
         assert journal.trials().height == attacks.TRIALS
     assert cpu_s() - begun < REFUSED_WITHIN_S
-    assert not claimed or repair_refuses(run)
-
-
-def repair_refuses(run: Path) -> bool:
-    begun = cpu_s()
-    with contextlib.suppress(JournalError):
-        repair(run)
-    return cpu_s() - begun < 2 * REFUSED_WITHIN_S
 
 
 def test_json_never_holds_what_json_has_not(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from culvert.errors import JournalError
 from culvert.journal.histogram import MOST_BYTES, counts_of, unpacked
 from culvert.journal.histogram import encoded as encoded_here
 from culvert.journal.journal import Journal
-from culvert.journal.repair import repair
 from tests.effort import cpu_s
 from tests.journal import attacks
 from tests.journal.dummies import encoded
@@ -103,10 +102,7 @@ def test_what_is_none_is_refused_with_its_place(tmp_path: Path, name: str) -> No
     attacks.assign(run, "histogram", "hdr_v2", BAD[name], row=2)
     with pytest.raises(JournalError, match="histogram, row 2, column hdr_v2: ") as caught:
         Journal.open(run)
-    assert "culvert repair" in caught.value.remedy
-    assert list(repair(run).lost) == [2]
-    with Journal.open(run) as journal:
-        assert journal.histograms().height == attacks.TRIALS - 1
+    assert "another directory" in caught.value.remedy
 
 
 @settings(max_examples=60, deadline=None)

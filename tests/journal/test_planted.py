@@ -8,14 +8,12 @@ import socket
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import chdir, closing
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from culvert.errors import UsageError
 from culvert.journal.journal import FILE, Journal
-from culvert.journal.repair import repair
 from tests.cli import Cli, small_study
 from tests.effort import cpu_s
 from tests.journal import attacks
@@ -74,38 +72,28 @@ def hot(tmp_path: Path) -> bytes:
     return content
 
 
-@pytest.mark.parametrize("work", [partial(Journal.resume, head=HEAD), repair])
-def test_a_rollback_journal_is_not_played_back(
-    tmp_path: Path, hot: bytes, work: Callable[[Path], object]
-) -> None:
+def test_a_rollback_journal_is_not_played_back(tmp_path: Path, hot: bytes) -> None:
     """It changed the trials after they were verified."""
     run = attacks.made(tmp_path / "run")
     before = (run / FILE).read_bytes(), values(run)
     (run / f"{FILE}-journal").write_bytes(hot)
     with pytest.raises(UsageError, match="does not belong to this journal"):
-        work(run)
+        Journal.resume(run, HEAD)
     (run / f"{FILE}-journal").unlink()  # readers refuse it too
     assert ((run / FILE).read_bytes(), values(run)) == before
 
 
 @pytest.mark.parametrize("hard", [True, False])
 @pytest.mark.parametrize("end", ["", "-journal", "-wal", "-shm"])
-@pytest.mark.parametrize("name", [FILE, "journal.repaired.sqlite"])
 def test_what_sqlite_opens_beside_a_new_file_is_not_a_link(
-    tmp_path: Path, name: str, end: str, hard: bool
+    tmp_path: Path, end: str, hard: bool
 ) -> None:
     run, victim = tmp_path / "run", tmp_path / "victim"
     victim.write_text("precious" * 5000)
-    if name == FILE:
-        run.mkdir()
-    else:
-        attacks.with_value(run, "infinity as value")
-    place = run / f"{name}.new{end}"
+    run.mkdir()
+    place = run / f"{FILE}.new{end}"
     place.hardlink_to(victim) if hard else place.symlink_to(victim)
-    if name == FILE:
-        Journal.create(run, HEAD).close()
-    else:
-        assert repair(run).kept == attacks.TRIALS - 1
+    Journal.create(run, HEAD).close()
     assert victim.read_text() == "precious" * 5000
     assert not os.path.lexists(place)
 
@@ -148,7 +136,6 @@ def test_no_command_writes_to_or_waits_for_a_special_file(
     ping.write_text(samples.PING)
     study = small_study(tmp_path / "small.toml")
     commands: list[tuple[str | Path, ...]] = [
-        ("repair", run),
         ("import", "ping", ping, "--out", run),
     ]
     if kind in ("pipe", "a hard link"):  # the slowest
@@ -184,7 +171,6 @@ def test_a_special_file_in_the_lock_s_place(say: Cli, tmp_path: Path, kind: str)
     KINDS[kind](run / "journal.lock")
     if kind == "pipe":
         refused_soon(say, ("run", small_study(tmp_path / "s.toml"), "--out", run, "--resume"))
-    refused_soon(say, ("repair", run))
     assert say("verify", run).code == 0
 
 

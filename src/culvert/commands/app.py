@@ -18,7 +18,6 @@ from culvert.commands.results import (
     compare,
     export,
     import_,
-    repair,
     report,
     reproduce,
     verify,
@@ -38,7 +37,7 @@ class OutputError(Exception):
 
 GROUPS = {
     "Measure": (run, study, up, clean),
-    "Results": (report, compare, advise, export, import_, bundle, verify, reproduce, repair),
+    "Results": (report, compare, advise, export, import_, bundle, verify, reproduce),
     "Versions": (versions, bisect),
     "Many runs": (history, site),
     "VPNs": (vpns, features, install),

@@ -91,12 +91,9 @@ def _text(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def insert_row(sql: sqlite3.Connection, table: str, row: Row, number: int | None = None) -> int:
-    """Insert a row of run, session, ending or install, with its number if it has one already;
-    return the number."""
-    if number is None:
-        return _insert(sql, table, CONTENT[table], row, checksum(row))
-    return _insert(sql, table, ("id", *CONTENT[table]), (number, *row), checksum(row))
+def insert_row(sql: sqlite3.Connection, table: str, row: Row) -> int:
+    """Insert a row of run, session, ending or install; return its number."""
+    return _insert(sql, table, CONTENT[table], row, checksum(row))
 
 
 def insert_trial(sql: sqlite3.Connection, row: Row, children: Mapping[str, list[Row]]) -> int:

@@ -11,8 +11,7 @@ from pathlib import Path
 from culvert.errors import JournalError
 
 RECOVER = (
-    "save the readable parts with: culvert repair {directory} (it keeps the damaged file), "
-    "or measure into another directory"
+    "measure into another directory, or take what sqlite3's .recover can read (see docs/journal.md)"
 )
 
 
@@ -22,8 +21,7 @@ class NoRoomError(JournalError):
 
 def corrupt(path: Path, why: str) -> JournalError:
     """The error for a journal with content that was not written to it."""
-    remedy = RECOVER.format(directory=path.parent)
-    return JournalError(str(path), f"the journal is corrupt: {why}", remedy)
+    return JournalError(str(path), f"the journal is corrupt: {why}", RECOVER)
 
 
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)

@@ -93,18 +93,6 @@ class Texts:
             self._good.add(labels)
 
 
-def fits(table: str, columns: Sequence[str], row: Sequence[Any]) -> bool:
-    """Whether the values of a row are valid for its columns."""
-    kinds = COLUMNS[table]
-    for column, value in zip(columns, row, strict=True):
-        if _objection(column, kinds[column], value):
-            return False
-        checker = _not_labels if column == "labels" else _CHECKS.get(column)
-        if checker is not None and checker(value):
-            return False
-    return True
-
-
 class Unpacking:
     """Unpacks the series and the histograms of a journal within limits."""
 

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from culvert.journal.journal import FILE, Journal
 from culvert.run.outlook.studies import as_json, check, listing
 from culvert.study.shipped import shipped_studies
 from culvert.study.study import Study
 from culvert.vpns.registry import installed_catalogue
 from tests.cli import TRACE, Cli
-from tests.journal.dummies import HEAD, trial
 
 STUDY = """
 name = "mine"
@@ -134,21 +132,3 @@ def test_all_shipped_studies_are_listed_and_valid() -> None:
     catalogue = installed_catalogue()
     assert [one["name"] for one in listing(catalogue)] == list(shipped_studies())
     assert all(one["ok"] for one in check(list(shipped_studies()), catalogue))
-
-
-def test_repair_as_a_user_sees_it(say: Cli, tmp_path: Path) -> None:
-
-    with Journal.create(tmp_path, HEAD) as journal:
-        for number in range(8):
-            journal.record(trial(number))
-    assert "nothing to repair: all 8 trials" in say("repair", tmp_path).out
-    path = tmp_path / FILE
-    path.write_bytes(path.read_bytes().replace(b'{"n":3,', b'{"n":9,'))
-    said = say("export", tmp_path)
-    said.refused(2, "trial 4", "culvert repair")
-    said = say("repair", tmp_path)
-    assert said.code == 0, said.err
-    assert "lost: trial 4: x, udp, block 1" in said.out
-    assert "7 trials saved, 1 lost" in said.out
-    assert "journal.damaged-1.sqlite" in said.out
-    assert len(json.loads(say("export", tmp_path).out)) == 14
