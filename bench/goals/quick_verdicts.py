@@ -19,11 +19,12 @@ from bench.goal import Goal, Samples
 from bench.goals.quick import VPNS
 from bench.study_run import run_study
 from culvert.analysis.claims.judge import judge
+from culvert.analysis.line import NO_LINE
 from culvert.journal.journal import Journal
 from culvert.plan.plan import Plan
 from culvert.plan.schedule import Schedule
-from culvert.plan.stopping import OpenClaims
-from culvert.run.claims import cells_of_claim
+from culvert.plan.stopping import OpenQuestions
+from culvert.run.questions import open_questions
 from culvert.study.study import Study
 from culvert.vpns.registry import installed_catalogue
 
@@ -95,10 +96,8 @@ def replay(quick: Study, fixed: Study, trials: pl.DataFrame, rows: pl.DataFrame)
     def seen(block: int = BLOCKS) -> pl.DataFrame:
         return rows.filter(pl.col("trial").is_in(list(measured)), pl.col("block") <= block)
 
-    def claims(block: int) -> OpenClaims:
-        judged = judge(quick, seen(block))
-        waiting = [one.id for one in judged if not one.decided and not one.hopeless]
-        return {name: cells_of_claim(quick, plan, name) for name in waiting}
+    def asked(block: int) -> OpenQuestions:
+        return open_questions(quick, plan, seen(block), NO_LINE)
 
     schedule = Schedule(
         plan,
@@ -106,7 +105,7 @@ def replay(quick: Study, fixed: Study, trials: pl.DataFrame, rows: pl.DataFrame)
         elapsed_s=lambda: spent_s,
         values=lambda: _every(plan),
         unsupported=frozenset,
-        claims=claims,
+        asked=asked,
     )
     for trial in schedule:
         if (trial.block, trial.cell.key) not in took:
@@ -124,5 +123,5 @@ def replay(quick: Study, fixed: Study, trials: pl.DataFrame, rows: pl.DataFrame)
 
 
 def _every(plan: Plan) -> dict[str, dict[int, float]]:
-    """The rule of quick considers claims alone: that there are figures is all it needs to know."""
+    """The rule of quick considers its questions alone: it needs only that there are figures."""
     return {cell.key: {1: 1.0} for cell in plan.cells}

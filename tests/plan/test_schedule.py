@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from culvert.plan.plan import Cell, Plan, Trial
 from culvert.plan.schedule import Schedule, Unplaced, next_key
-from culvert.plan.stopping import OpenClaims, StopReason
+from culvert.plan.stopping import OpenQuestions, StopReason
 from culvert.study.blocks import StopRule
 from tests.plan.simulated import cells
 
@@ -32,11 +32,11 @@ class Lab:
         self.claim: Cell | None = None
         self.decided_at = 0
 
-    def claims(self, block: int) -> OpenClaims:
+    def asked(self, block: int) -> OpenQuestions:
         """One claim, about one cell, that a certain block decides."""
         if self.claim is None or block >= self.decided_at:
-            return {}
-        return {"c": [self.claim.key]}
+            return OpenQuestions()
+        return OpenQuestions(claims={"c": [self.claim.key]})
 
     def run(self, plan: Plan, *, at_most: int = 10**6) -> Schedule:
         schedule = Schedule(
@@ -45,7 +45,7 @@ class Lab:
             elapsed_s=lambda: self.now_s,
             values=lambda: self.values,
             unsupported=lambda: self.told,
-            claims=self.claims,
+            asked=self.asked,
         )
         for trial in schedule:
             self.measure(trial)

@@ -16,7 +16,7 @@ from culvert.plan.precision import (
     precision_of,
     relative_half_widths,
 )
-from culvert.plan.stopping import OpenClaims, StopReason, decide
+from culvert.plan.stopping import Open, OpenQuestions, StopReason, decide
 from culvert.study.blocks import StopRule
 
 QUICK = settings(deadline=None, max_examples=50)
@@ -35,16 +35,20 @@ def test_a_rule_is_read_and_written(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "half_width", "claims", "both"),
+    ("text", "rule"),
     [
-        ("claims decided", None, True, False),
-        ("ci <= 2% or claims decided", 0.02, True, False),
-        ("claims  decided  and  ci<=0.5%", 0.005, True, True),
+        ("claims decided", StopRule(claims=True)),
+        ("ranks decided", StopRule(ranks=True)),
+        ("ci <= 2% or claims decided", StopRule(0.02, claims=True)),
+        ("claims  decided  and  ci<=0.5%", StopRule(0.005, claims=True, every=True)),
+        (
+            "ranks decided and ci <= 1% and claims decided",
+            StopRule(0.01, claims=True, ranks=True, every=True),
+        ),
     ],
 )
-def test_rules_about_claims(text: str, half_width: float | None, claims: bool, both: bool) -> None:
-    rule = StopRule.parse(text)
-    assert rule == StopRule(half_width, claims, both)
+def test_rules_about_questions(text: str, rule: StopRule) -> None:
+    assert StopRule.parse(text) == rule
     assert StopRule.parse(str(rule)) == rule
 
 
@@ -60,6 +64,8 @@ def test_rules_about_claims(text: str, half_width: float | None, claims: bool, b
         "ci <= 2% or ci <= 1%",
         "claims",
         "claims decided and",
+        "claims decided and claims decided",
+        "ci <= 2% and claims decided or ranks decided",
     ],
 )
 def test_what_is_not_a_rule(text: str) -> None:
@@ -207,10 +213,36 @@ NARROW = {"a": ar1(0.0, 6, sd=0.1), "b": ar1(0.0, 6, sd=0.1, seed=2)}
 def test_rules_with_claims(
     text: str,
     values: dict[str, list[float]],
-    claims: OpenClaims,
+    claims: Open,
     reason: StopReason,
     resting: set[str],
 ) -> None:
-    decision = decide(StopRule.parse(text), values, claims=claims)
+    decision = decide(StopRule.parse(text), values, asked=OpenQuestions(claims=claims))
     assert decision.reason is reason
     assert decision.resting == resting
+
+
+@pytest.mark.parametrize(
+    ("text", "claims", "ranks", "reason"),
+    [
+        ("ranks decided", {"c": {"a"}}, {}, StopReason.RANKS),
+        ("ranks decided", {}, {"r": {"b"}}, StopReason.GO_ON),
+        ("claims decided and ranks decided", {}, {"r": {"b"}}, StopReason.GO_ON),
+        ("claims decided and ranks decided", {"c": {"a"}}, {}, StopReason.GO_ON),
+        ("claims decided and ranks decided", {}, {}, StopReason.QUESTIONS),
+        ("claims decided or ranks decided", {}, {"r": {"b"}}, StopReason.CLAIMS),
+        ("ci <= 2% and ranks decided", {}, {}, StopReason.RANKS),
+    ],
+)
+def test_rules_with_ranks(text: str, claims: Open, ranks: Open, reason: StopReason) -> None:
+    decision = decide(StopRule.parse(text), NARROW, asked=OpenQuestions(claims, ranks))
+    assert decision.reason is reason
+
+
+def test_without_precision_a_cell_rests_that_no_open_question_needs() -> None:
+    asked = OpenQuestions({"c": {"a"}}, {"r": {"b"}})
+    assert decide(StopRule.parse("ranks decided"), NARROW, asked=asked).resting == set()
+    asked = OpenQuestions({}, {"r": {"b"}})
+    assert decide(
+        StopRule.parse("claims decided and ranks decided"), NARROW, asked=asked
+    ).resting == {"a"}

@@ -215,6 +215,12 @@ def refused(text: str) -> StudyError:
             "[[claim]]",
         ),
         (
+            ONE_VPN + UDP + '[plan]\nblocks = { max = 3, until = "ranks decided" }\n',
+            "line 6, plan.blocks.until",
+            "one VPN has no ranks",
+            "add a VPN",
+        ),
+        (
             ONE_VPN + UDP + '[plan]\nblocks = { max = 3, stop = "each" }\n',
             "line 6, plan.blocks.stop",
             "needs a stopping rule",

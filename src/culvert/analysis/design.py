@@ -62,12 +62,13 @@ def _looks(blocks: object) -> Looks:
 def looks_at_claims(study: Study, alpha: float) -> Looks:
     """The share of ``alpha`` for each look.
 
-    A plan that waits for claims looks after each block, from the first that can decide; other
-    plans look once.
+    A plan that waits for claims, or for ranks, which follow from the same figures, looks after each
+    block, from the first that can decide; other plans look once.
     """
     blocks = study.file.plan.blocks
     if not isinstance(blocks, BlocksTable) or blocks.until is None:
         return Looks(alpha)
-    if not StopRule.parse(blocks.until).claims:
+    rule = StopRule.parse(blocks.until)
+    if not (rule.claims or rule.ranks):
         return Looks(alpha)
     return Looks(alpha, max(FEWEST, blocks.min or FEWEST), blocks.max)

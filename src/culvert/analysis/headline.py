@@ -48,6 +48,11 @@ class Question:
     def key(self) -> str:
         return self.column.key or f"{self.measurement}.{self.metric}"
 
+    @property
+    def figure(self) -> tuple[str, ...]:
+        """The key of its column of the run (``analysis.column``)."""
+        return self.condition, self.measurement, self.parameters, self.metric, "{}", self.unit
+
 
 @dataclass(frozen=True)
 class Answer:

@@ -14,7 +14,7 @@ from enum import StrEnum
 from itertools import count, takewhile
 
 from culvert.plan.plan import Done, Plan, Trial
-from culvert.plan.stopping import Decision, OpenClaims, StopReason, decide
+from culvert.plan.stopping import Decision, OpenQuestions, StopReason, decide
 from culvert.study.blocks import StopRule
 from culvert.study.vpn_id import BASELINE
 
@@ -62,7 +62,7 @@ class Schedule:
     Pure: the clock and the values are passed in. ``elapsed_s()`` is the time measured so far, that
     of an interrupted run included; ``values()`` returns the figures, those of the trials just
     yielded included; ``unsupported()`` the keys of cells that turned out not to be possible here,
-    which are not tried again; ``claims(block)`` the claims that were open after a block.
+    which are not tried again; ``asked(block)`` the questions that were open after a block.
 
     The budget is checked before every trial. Precision is checked only after a complete block.
     With ``plan.stop`` "together" no cell then has more repetitions than another; with "each" a cell
@@ -77,7 +77,7 @@ class Schedule:
         elapsed_s: Callable[[], float],
         values: Callable[[], Values],
         unsupported: Callable[[], Collection[str]],
-        claims: Callable[[int], OpenClaims],
+        asked: Callable[[int], OpenQuestions],
     ) -> None:
         self.plan = plan
         self.done = frozenset(done)
@@ -86,7 +86,7 @@ class Schedule:
         self._elapsed_s = elapsed_s
         self._values = values
         self._unsupported = unsupported
-        self._claims = claims
+        self._asked = asked
 
     def __iter__(self) -> Iterator[Trial]:
         last_done = max((block for block, _ in self.done), default=0)
@@ -134,7 +134,7 @@ class Schedule:
             {key: figures for key, figures in values.items() if figures},
             looks=self.plan.looks,
             most=self.plan.max_blocks,
-            claims=self._claims(number) if rule.claims else None,
+            asked=self._asked(number) if rule.claims or rule.ranks else None,
         )
         each = self.plan.stop == "each"
         return replace(decision, resting=self._resting(decision) if each else frozenset())

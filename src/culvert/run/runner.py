@@ -15,7 +15,6 @@ from typing import Any
 import polars as pl
 
 from culvert import interruption
-from culvert.analysis.claims.judge import judge
 from culvert.defect import as_error, show_if_wanted
 from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
@@ -24,9 +23,8 @@ from culvert.journal.record import Part, TrialRecord
 from culvert.measurements.base import Measurement
 from culvert.plan.plan import PROFILED, Cell, Plan, Trial
 from culvert.plan.schedule import Place, Schedule, Unplaced, keys_of, next_key
-from culvert.plan.stopping import OpenClaims
+from culvert.plan.stopping import OpenQuestions
 from culvert.results import Status
-from culvert.run.claims import cells_of_claim, line_here
 from culvert.run.links import ATTEMPTS, Underlays
 from culvert.run.outlook.expected import (
     Remaining,
@@ -41,6 +39,7 @@ from culvert.run.output.tally import Tally, notes_on
 from culvert.run.pods import stage as pods
 from culvert.run.pods.cluster import Clusters
 from culvert.run.profile.pictures import Profiles
+from culvert.run.questions import line_here, open_questions
 from culvert.run.trials.attempt import Around
 from culvert.run.trials.execution import Earlier, Execution, of_build
 from culvert.run.trials.finding import TrialFinding
@@ -125,7 +124,7 @@ class Runner:
             elapsed_s=lambda: earlier_s + time.monotonic() - begun,
             values=lambda: self._values,
             unsupported=lambda: self._unsupported,
-            claims=self._open_claims,
+            asked=self._open_questions,
         )
         for trial in schedule:
             interruption.check()
@@ -170,16 +169,12 @@ class Runner:
             for record in finding.records(trial, started_at, time.monotonic() - begun):
                 self._record(record, tally)
 
-    def _open_claims(self, block: int) -> OpenClaims:
-        rows = self._journal.rows()
-        seen = rows.filter(pl.col("block") <= block)
-        judged = judge(self._study, seen, line=line_here(self._study.vpns))
+    def _open_questions(self, block: int) -> OpenQuestions:
+        seen = self._journal.rows().filter(pl.col("block") <= block)
         alive = replace(
             self._plan, cells=tuple(cell for cell in self._plan.cells if not self._dead(cell))
         )
-        waiting = [one.id for one in judged if not one.decided and not one.hopeless]
-        cells = {name: cells_of_claim(self._study, alive, name) for name in waiting}
-        return {name: keys for name, keys in cells.items() if keys}
+        return open_questions(self._study, alive, seen, line_here(self._study.vpns))
 
     def _dead(self, cell: Cell) -> bool:
         return (

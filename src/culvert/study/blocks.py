@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -18,43 +18,49 @@ from culvert.study.table import Table, problem, shape
 from culvert.units import DurationS, QuantityError, format_fraction, parse_fraction
 
 _INTERVAL = re.compile(r"ci\s*<=\s*(.+)")
-_CLAIMS = re.compile(r"claims\s+decided")
+_DECIDED = re.compile(r"(claims|ranks)\s+decided")
 _JOINED = re.compile(r"\s+(and|or)\s+")
 
 
 @dataclass(frozen=True)
 class StopRule:
     """``half_width`` is relative to the median: 0.02 for +-2 %; None if not part of the rule.
-    ``claims`` requires decided claims; ``both`` requires both. Its evaluation: plan/stopping.py."""
+    ``claims`` and ``ranks`` require that these are decided. ``every``: all parts are required, not
+    one of them. Its evaluation: plan/stopping.py."""
 
-    half_width: float | None
+    half_width: float | None = None
     claims: bool = False
-    both: bool = False
+    ranks: bool = False
+    every: bool = False
 
     @classmethod
     def parse(cls, text: str) -> StopRule:
-        """The rule from "ci <= 2%", "claims decided", or the two joined by "and" or "or".
+        """The rule from "ci <= 2%", "claims decided", "ranks decided", or several of them that are
+        all joined by "and" or all by "or".
 
         Raises ValueError with the reason.
         """
-        parts = _JOINED.split(text.strip())
-        rules = [_part(part, text) for part in parts[::2]]
-        if len(rules) == 1:
-            return rules[0]
-        if len(rules) > 2 or rules[0].claims == rules[1].claims:
-            raise ValueError(f'"{text}" is not a stopping rule')
-        half_width = rules[0].half_width or rules[1].half_width
-        return replace(rules[0], half_width=half_width, claims=True, both=parts[1] == "and")
+        words = _JOINED.split(text.strip())
+        joints = set(words[1::2])
+        found: dict[str, float | bool] = {}
+        for part in words[::2]:
+            name, value = _part(part, text)
+            if name in found or len(joints) > 1:
+                raise ValueError(f'"{text}" is not a stopping rule')
+            found[name] = value
+        return cls(**found, every="and" in joints)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
         words = [] if self.half_width is None else [f"ci <= {format_fraction(self.half_width)}"]
         words += ["claims decided"] if self.claims else []
-        return (" and " if self.both else " or ").join(words)
+        words += ["ranks decided"] if self.ranks else []
+        return (" and " if self.every else " or ").join(words)
 
 
-def _part(part: str, text: str) -> StopRule:
-    if _CLAIMS.fullmatch(part):
-        return StopRule(None, claims=True)
+def _part(part: str, text: str) -> tuple[str, float | bool]:
+    """The field of the rule that this part sets, and its value."""
+    if decided := _DECIDED.fullmatch(part):
+        return decided[1], True
     found = _INTERVAL.fullmatch(part)
     if found is None:
         raise ValueError(f'"{text}" is not a stopping rule')
@@ -64,7 +70,7 @@ def _part(part: str, text: str) -> StopRule:
         raise ValueError(error.why) from error
     if half_width == 0:
         raise ValueError("an interval cannot be as narrow as 0%")
-    return StopRule(half_width)
+    return "half_width", half_width
 
 
 MOST_BLOCKS = 1_000_000
@@ -75,7 +81,9 @@ def _rule(value: str) -> str:
         StopRule.parse(value)
     except ValueError as error:
         raise problem(
-            str(error), 'write it as "ci <= 2%", "claims decided", or both joined by "and" or "or"'
+            str(error),
+            'write it as "ci <= 2%", "claims decided", "ranks decided", or join them: all by "and" '
+            'or all by "or"',
         ) from None
     return value
 

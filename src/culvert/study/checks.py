@@ -10,7 +10,7 @@ from culvert.study.lines import Path
 from culvert.study.model import StudyFile
 from culvert.study.parameters import combinations, takes_congestion
 from culvert.study.problems import Problem
-from culvert.study.vpn_id import BASELINE
+from culvert.study.vpn_id import BASELINE, bare
 
 MOST_CELLS = 10_000
 """A block measures each cell once: three hours at one second per trial."""
@@ -27,14 +27,18 @@ def size_problems(file: StudyFile, catalogue: Catalogue, here: Path) -> list[Pro
 
 
 def rule_problems(whole: Edition) -> list[Problem]:
-    """A stopping rule about claims, of which none can be decided."""
+    """A stopping rule about claims or ranks, of which none can be decided."""
     blocks = whole.file.plan.blocks
     if not isinstance(blocks, BlocksTable) or blocks.until is None:
         return []
-    if whole.tests or not StopRule.parse(blocks.until).claims:
-        return []
-    why = "no claim of the study has a test that could be decided"
-    return [Problem(("plan", "blocks", "until"), why, "add a [[claim]] with a test")]
+    rule, found = StopRule.parse(blocks.until), []
+    if rule.claims and not whole.tests:
+        why = "no claim of the study has a test that could be decided"
+        found.append(Problem(("plan", "blocks", "until"), why, "add a [[claim]] with a test"))
+    if rule.ranks and len([vpn for vpn in whole.vpns if not bare(vpn)]) < 2:
+        remedy = 'add a VPN, or remove "ranks decided"'
+        found.append(Problem(("plan", "blocks", "until"), "one VPN has no ranks", remedy))
+    return found
 
 
 def exclude_problems(whole: Edition) -> list[Problem]:

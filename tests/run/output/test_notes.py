@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from culvert.plan.plan import Cell, Plan
-from culvert.plan.stopping import Decision, StopReason, decide
+from culvert.plan.stopping import Decision, OpenQuestions, StopReason, decide
 from culvert.report.numbers import duration
-from culvert.run.claims import cells_of_claim
 from culvert.run.outlook.studies import plan_text
 from culvert.run.output.tally import notes_on
+from culvert.run.questions import cells_of_claim
 from culvert.study.blocks import StopRule
 from tests.study.dummies import parse
 
@@ -56,11 +56,17 @@ def test_each_cell_that_is_not_precise_is_named() -> None:
         fine.key: [100.0, 100.1, 99.9, 100.0, 100.2, 100.0],
     }
     assert PLAN.rule is not None
-    decision = decide(PLAN.rule, values, most=PLAN.max_blocks, claims={"d": [few.key]})
-    first, second, third = notes_on(PLAN, decision)
+    decision = decide(
+        PLAN.rule,
+        values,
+        most=PLAN.max_blocks,
+        asked=OpenQuestions(claims={"d": [few.key]}, ranks={"Highest TCP goodput (x)": [few.key]}),
+    )
+    first, second, third, fourth = notes_on(PLAN, decision)
     assert first.startswith("wireguard/go udp packet_size 64 x is known to ±")
     assert second == "none tcp y has 2 trials that count, too few for an interval"
     assert third == "claims not decided at the last check: d"
+    assert fourth == "ranks not decided at the last check: Highest TCP goodput (x)"
     assert notes_on(PLAN, Decision(StopReason.BLOCKS)) == []
 
 

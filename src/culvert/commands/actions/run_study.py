@@ -27,7 +27,6 @@ from culvert.report.claims import Claims
 from culvert.report.labels import Labels
 from culvert.report.views.profiles import FOLDER
 from culvert.run import neighbours
-from culvert.run.claims import line_here
 from culvert.run.outlook.shortfalls import refusals, summed
 from culvert.run.output.progress import Lines, Progress, Screen
 from culvert.run.output.summary import print_summary, summary_document
@@ -36,6 +35,7 @@ from culvert.run.pods.cluster import Clusters
 from culvert.run.pods.requested import clusters_below
 from culvert.run.profile.perf import Perf
 from culvert.run.profile.pictures import Profiles
+from culvert.run.questions import line_here
 from culvert.run.request import RunRequest
 from culvert.run.runner import Runner
 from culvert.study.catalogue import Catalogue, installed_measurements

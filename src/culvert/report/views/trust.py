@@ -224,8 +224,11 @@ def _blocks(data: Data) -> str:
 OWN_DAY = "each configuration had its own day: statistics cannot separate the two effects"
 
 _NARROW = "runs end early if trials scatter little by chance, so the scatter is underestimated"
+_DECIDED = "differences that were decided early are overestimated"
 _BIASED = {
-    StopReason.CLAIMS: "differences that decided a claim are overestimated",
+    StopReason.CLAIMS: _DECIDED,
+    StopReason.RANKS: _DECIDED,
+    StopReason.QUESTIONS: _DECIDED,
     StopReason.PRECISE: _NARROW,
     StopReason.SETTLED: _NARROW,
 }

@@ -107,16 +107,16 @@ class Tally:
 
 
 def notes_on(plan: Plan, decision: Decision) -> list[str]:
-    """One line for each imprecise cell, and one for the claims that are not decided."""
+    """One line for each imprecise cell, and one for the questions of each kind that are open."""
     cells = {cell.key: cell for cell in plan.cells}
     notes = [
         f"{_named(cells[key], plan)} {precision}"
         for key, precision in decision.imprecise.items()
         if key in cells
     ]
-    if decision.claims:
-        names = ", ".join(sorted(decision.claims))
-        notes.append(f"claims not decided at the last check: {names}")
+    for kind, asked in (("claims", decision.open.claims), ("ranks", decision.open.ranks)):
+        if asked:
+            notes.append(f"{kind} not decided at the last check: {', '.join(sorted(asked))}")
     return notes
 
 
