@@ -23,7 +23,11 @@ COMMITS = 64
 
 
 def search(
-    noise: np.random.Generator, fall: float, scatter: float, unmeasurable: Collection[int] = ()
+    noise: np.random.Generator,
+    fall: float,
+    scatter: float,
+    unmeasurable: Collection[int] = (),
+    shared: float | None = None,
 ) -> tuple[tuple[int, ...], int, int]:
     """One history: the commits that are named, the commit that changed it, the trials."""
     changed, shift = int(noise.integers(1, COMMITS + 1)), math.log1p(-fall)
@@ -31,10 +35,16 @@ def search(
     def measured(commit: int) -> Difference:
         # The good commit and another one in a block: two trials, each with its own scatter.
         own = scatter * math.sqrt(2) * float(noise.standard_normal())
-        return Difference(commit, own + (shift if commit >= changed else 0.0))
+        move = shift if commit >= changed else 0.0
+        if shared is None:
+            return Difference(commit, own + move)
+        # The covariate has this share of the scatter.
+        machine = scatter * math.sqrt(2) * float(noise.standard_normal())
+        both = shared * machine + math.sqrt(1 - shared**2) * own
+        return Difference(commit, both + move, machine)
 
     seen: list[Difference] = []
-    while (found := ends([one.value for one in seen], shift, 0.02)) is Ends.OPEN:
+    while (found := ends(seen, shift, 0.02)) is Ends.OPEN:
         seen.append(measured(COMMITS))
     if found is Ends.REFUTED:
         return (), changed, 2 * len(seen)
@@ -62,6 +72,15 @@ def test_it_names_the_commit_in_19_of_20_histories(
     assert np.median([trials for *_, trials in found]) <= median
 
 
+def test_a_covariate_saves_trials_and_names_as_well() -> None:
+    noise = np.random.default_rng(4)
+    with_it = [search(noise, 0.05, 0.02, shared=0.9) for _ in range(100)]
+    without = [search(noise, 0.05, 0.02) for _ in range(100)]
+    assert sum(named == (changed,) for named, changed, _ in with_it) >= 91
+    saved = np.median([trials for *_, trials in with_it])
+    assert saved <= 0.8 * float(np.median([trials for *_, trials in without]))
+
+
 def test_commits_that_do_not_build_are_named_with_the_next_that_does() -> None:
     noise, unmeasurable = np.random.default_rng(2), {10, 11, 40, 63}
     found = [search(noise, 0.1, 0.02, unmeasurable) for _ in range(100)]
@@ -75,16 +94,16 @@ def test_no_change_is_refuted_and_a_change_shown() -> None:
     noise, shift = np.random.default_rng(3), math.log(0.95)
 
     def verdict(mean: float) -> Ends:
-        values: list[float] = []
-        while (found := ends(values, shift, 0.05)) is Ends.OPEN:
-            values.append(mean + 0.03 * float(noise.standard_normal()))
+        seen: list[Difference] = []
+        while (found := ends(seen, shift, 0.05)) is Ends.OPEN:
+            seen.append(Difference(1, mean + 0.03 * float(noise.standard_normal())))
         return found
 
     assert sum(verdict(0.0) is Ends.SHOWN for _ in range(300)) <= 15
     assert sum(verdict(shift) is Ends.REFUTED for _ in range(300)) <= 15
     assert verdict(-shift) is Ends.REFUTED  # it rose
-    assert ends([shift] * LOOKS[0], shift, 0.05) is Ends.SHOWN
-    assert ends([0.0] * LOOKS[0], shift, 0.05) is Ends.REFUTED
+    assert ends([Difference(1, shift)] * LOOKS[0], shift, 0.05) is Ends.SHOWN
+    assert ends([Difference(1, 0.0)] * LOOKS[0], shift, 0.05) is Ends.REFUTED
 
 
 def test_the_posterior_is_where_the_differences_change() -> None:

@@ -16,10 +16,11 @@ from culvert.versions.claim import Claim
         ("tcp goodput falls by 5 %", "tcp", "goodput_bps", 0.95),
         ("tcp.goodput_bps falls by 2.5%", "tcp", "goodput_bps", 0.975),
         ("rtt rtt_p50_us rises by 10 %", "rtt", "rtt_p50_us", 1.1),
+        ("tcp slower by 5 %", "tcp", None, 1.05),
         ("tcp cpu_s_per_gb rises by 200 %", "tcp", "cpu_s_per_gb", 3.0),
     ],
 )
-def test_it_is_read(text: str, measurement: str, metric: str, ratio: float) -> None:
+def test_it_is_read(text: str, measurement: str, metric: str | None, ratio: float) -> None:
     claim = Claim.read(text)
     assert (claim.measurement, claim.metric) == (measurement, metric)
     assert math.exp(claim.change) == pytest.approx(ratio)

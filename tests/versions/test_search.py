@@ -11,6 +11,7 @@ import pytest
 
 from culvert.errors import CulvertError
 from culvert.versions.builds import BuildError
+from culvert.versions.rounds import Pair
 from culvert.versions.search import Found, Search
 
 COMMITS = [f"c{number}" for number in range(1, 17)]
@@ -24,21 +25,21 @@ class Simulated:
     change: float = math.log(0.9)
     broken: Collection[str] = ()
     failing: Collection[str] = ()
-    before: Sequence[tuple[str, float]] = ()
-    measured: list[tuple[str, float]] = field(default_factory=list)
+    before: Sequence[tuple[str, Pair]] = ()
+    measured: list[tuple[str, Pair]] = field(default_factory=list)
     noise: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
 
-    def difference(self, commit: str) -> float:
+    def difference(self, commit: str) -> Pair:
         if commit in self.broken:
             raise BuildError(f"commit {commit}", "it does not build", "see the log")
         if commit in self.failing:
-            self.measured.append((commit, math.nan))
+            self.measured.append((commit, (math.nan, None)))
             raise CulvertError("round", "the VPN did not come up", "see its log")
         value = 0.02 * float(self.noise.standard_normal())
         if COMMITS.index(commit) >= COMMITS.index(self.changed):
             value += self.change
-        self.measured.append((commit, value))
-        return value
+        self.measured.append((commit, (value, None)))
+        return value, None
 
 
 def found(bench: Simulated, *, most: int = 200) -> tuple[Found, list[str]]:
@@ -81,14 +82,14 @@ def test_an_interrupted_search_goes_on() -> None:
     first = Simulated("c11")
     whole, _ = found(first)
     half = first.measured[: whole.blocks // 2]
-    second = Simulated("c11", before=[*half, ("of another history", 1.0)])
+    second = Simulated("c11", before=[*half, ("of another history", (1.0, None))])
     result, _ = found(second)
     assert result.commits == ("c11",)
     assert result.blocks == len(half) + len(second.measured)
 
 
 def test_earlier_rounds_of_other_commits_do_not_stand_for_the_bad_one() -> None:
-    bench = Simulated("c3", before=[("c5", -0.1)] * 30)
+    bench = Simulated("c3", before=[("c5", (-0.1, None))] * 30)
     with pytest.raises(CulvertError, match=r"in 1 block$"):
         found(bench, most=20)
     assert [commit for commit, _ in bench.measured] == ["c16"]

@@ -35,10 +35,11 @@ def judge_head(
 
     A figure that is measured in several cells is their geometric mean.
     """
-    return gate(list(_figures(observed, base, head)), look, margin=margin, alpha=alpha)
+    return gate(list(figures_of(observed, base, head)), look, margin=margin, alpha=alpha)
 
 
-def _figures(observed: pl.DataFrame, base: str, head: str) -> Iterator[Figure]:
+def figures_of(observed: pl.DataFrame, base: str, head: str) -> Iterator[Figure]:
+    """Those that a gate judges, the primary one first, with its covariate."""
     plain = observed.filter(pl.col("value") > 0, labels="{}")
     blocks = sorted(plain["block"].unique().to_list())
 

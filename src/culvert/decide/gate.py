@@ -17,6 +17,7 @@ from enum import StrEnum
 import numpy as np
 
 from culvert.metrics import Better
+from culvert.statistics.adjusted import adjusted_mean
 from culvert.statistics.looks import levels_at
 from culvert.statistics.serial import FEWEST
 from culvert.statistics.values import Array, ratio_of
@@ -92,7 +93,7 @@ class Figure:
     def slowdowns(self) -> tuple[Array, Array | None]:
         """Logarithms of the slowdown of each block that has both, and of the covariate's ratio.
 
-        No covariate where it is missing, not positive, or the same in all blocks.
+        No covariate where it is missing or not positive.
         """
         known = (self.base > 0) & (self.head > 0)
         sign = -1.0 if self.better is Better.MORE else 1.0
@@ -103,10 +104,7 @@ class Figure:
         ours, theirs = self.head_covariate[known], self.base_covariate[known]
         if not ((ours > 0) & (theirs > 0)).all():
             return found, None
-        beside = np.log(ours / theirs)
-        if beside.size < FEWEST or np.ptp(beside) <= 1e-12:
-            return found, None
-        return found, beside
+        return found, np.log(ours / theirs)
 
 
 @dataclass(frozen=True)
@@ -177,7 +175,7 @@ def judged(
     n = slowdowns.size
     if n < FEWEST:
         return Judged(figure.name, Outcome.TOO_FEW, n)
-    estimate, se, df = _adjusted(slowdowns, covariate)
+    estimate, se, df = adjusted_mean(slowdowns, covariate)
     level = look.level(alpha)
     if se == 0:
         # Nothing scatters: as if each block were one of two.
@@ -196,20 +194,3 @@ def judged(
         outcome = Outcome.UNSURE if look.last else Outcome.OPEN
     adjusted = min(1.0, p_value * alpha / level)
     return Judged(figure.name, outcome, n, ratio_of(estimate), bound, least, adjusted)
-
-
-def _adjusted(slowdowns: Array, covariate: Array | None) -> tuple[float, float, float]:
-    """Mean, standard error and degrees of freedom; at equal covariates, if there is one."""
-    n = slowdowns.size
-    about = slowdowns - slowdowns.mean()
-    if np.ptp(slowdowns) <= 1e-12 * max(1.0, float(np.abs(slowdowns).max())):
-        return float(slowdowns.mean()), 0.0, n - 1.0
-    if covariate is None:
-        return float(slowdowns.mean()), float(np.sqrt(about @ about / (n - 1) / n)), n - 1.0
-    middle = float(covariate.mean())
-    beside = covariate - middle
-    spread = float(beside @ beside)
-    slope = float(beside @ about) / spread
-    rest = about - slope * beside
-    variance = float(rest @ rest) / (n - 2) * (1 / n + middle**2 / spread)
-    return float(slowdowns.mean()) - slope * middle, math.sqrt(variance), n - 2.0

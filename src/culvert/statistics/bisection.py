@@ -16,13 +16,13 @@ counts for every decision, so no decision has to be made with certainty before t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
+from culvert.statistics.adjusted import adjusted_mean, varies
 from culvert.statistics.values import Array
 
 LOOKS = (4, 6, 9, 13, 20, 30, 45, 70)
@@ -32,10 +32,19 @@ LOOKS = (4, 6, 9, 13, 20, 30, 45, 70)
 @dataclass(frozen=True)
 class Difference:
     """Of one block: the logarithm of a commit's figure over that of the good commit. ``commit``
-    counts from 1, the first after the good one."""
+    counts from 1, the first after the good one. ``beside`` is that of the covariate, if it has
+    one."""
 
     commit: int
     value: float
+    beside: float | None = None
+
+
+def series(seen: Sequence[Difference]) -> tuple[Array, Array | None]:
+    """The differences, and those of their covariate if all have one."""
+    beside = [one.beside for one in seen if one.beside is not None]
+    values = np.array([one.value for one in seen])
+    return values, np.array(beside) if len(beside) == len(seen) else None
 
 
 class Ends(Enum):
@@ -46,30 +55,31 @@ class Ends(Enum):
     OPEN = "more differences are needed"
 
 
-def ends(values: Sequence[float], change: float, alpha: float) -> Ends:
+def ends(seen: Sequence[Difference], change: float, alpha: float) -> Ends:
     """Test the differences of the bad commit: against no change, and against the claimed one.
 
-    ``values`` are all so far, in their order; ``change`` is the claimed logarithm of the ratio.
+    ``seen`` are all of it so far, in their order; ``change`` is the claimed logarithm of the ratio.
     Each answer is wrong with a probability of at most alpha, over all looks (Bonferroni); what is
     not shown at the last look is refuted.
     """
     for look in LOOKS:
-        if look > len(values):
+        if look > len(seen):
             return Ends.OPEN
-        found = _look(np.asarray(values[:look]) * np.sign(change), abs(change), alpha / len(LOOKS))
+        values, beside = series(seen[:look])
+        found = _look(values * np.sign(change), beside, abs(change), alpha / len(LOOKS))
         if found is not Ends.OPEN:
             return found
     return Ends.REFUTED
 
 
-def _look(towards: Array, change: float, level: float) -> Ends:
+def _look(towards: Array, beside: Array | None, change: float, level: float) -> Ends:
     from scipy.special import stdtr  # noqa: PLC0415 - slow to import, seldom needed
 
-    mean, se = float(towards.mean()), float(towards.std(ddof=1)) / math.sqrt(len(towards))
+    mean, se, df = adjusted_mean(towards, beside)
 
     def p_above(distance: float) -> float:
         """Student's t test, one-sided; equal values need no test."""
-        return float(stdtr(len(towards) - 1, -distance / se)) if se else float(distance <= 0)
+        return float(stdtr(df, -distance / se)) if se else float(distance <= 0)
 
     if p_above(mean) <= level:
         return Ends.SHOWN
@@ -80,13 +90,20 @@ def posterior(commits: int, seen: Sequence[Difference]) -> Array:
     """The probability of each commit, from the first after the good one to the bad one, that it is
     the first with the change. Differences of the bad commit are among ``seen``."""
     positions = np.array([one.commit for one in seen])
-    values = np.array([one.value for one in seen])
+    values, beside = series(seen)
     first = np.arange(1, commits + 1)
-    changed = positions[None, :] >= first[:, None]
-    counts = changed.sum(axis=1)
+    changed = (positions[None, :] >= first[:, None]).astype(np.float64)
+    df = len(values) - 1
+    if beside is not None and varies(beside):
+        # With a flat prior its slope integrates out too: what is left of both, without it.
+        along = beside / np.sqrt(beside @ beside)
+        values = values - (values @ along) * along
+        changed = changed - np.outer(changed @ along, along)
+        df -= 1
+    counts = np.maximum((changed**2).sum(axis=1), 1e-12)
     sums = changed @ values
     residual = np.maximum((values**2).sum() - sums**2 / counts, 1e-12 * (values**2).sum() + 1e-300)
-    logarithm = -0.5 * np.log(counts) - 0.5 * (len(values) - 1) * np.log(residual)
+    logarithm = -0.5 * np.log(counts) - 0.5 * df * np.log(residual)
     weights = np.exp(logarithm - logarithm.max())
     found: Array = weights / weights.sum()
     return found

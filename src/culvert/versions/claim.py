@@ -1,4 +1,4 @@
-"""What a bad commit is said to have: ``tcp goodput falls by 5 %``."""
+"""What a bad commit is said to have: ``tcp slower by 5 %``, ``tcp goodput falls by 5 %``."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from culvert.metrics import EVERY_TRIAL
 from culvert.study.catalogue import installed_measurements
 from culvert.study.table import near
 
+_SLOWER = re.compile(r"\s*(\w+)\s+slower\s+by\s+(\d+(?:\.\d+)?)\s*%\s*")
 _CLAIM = re.compile(r"\s*(\w+)[\s.]+(\w+)\s+(falls|rises)\s+by\s+(\d+(?:\.\d+)?)\s*%\s*")
 
 
 @dataclass(frozen=True)
 class Claim:
     """``change`` is the logarithm of the claimed ratio to the good commit: the smallest change that
-    matters."""
+    matters. ``metric`` None: the primary figure of the gate of ``culvert versions``, with its
+    covariate."""
 
     measurement: str
-    metric: str
+    metric: str | None
     change: float
 
     @classmethod
@@ -29,17 +31,20 @@ class Claim:
 
         Raises UsageError.
         """
-        found = _CLAIM.fullmatch(text)
-        if found is None:
-            raise _wrong(text, "it is not a claim", 'write "tcp goodput falls by 5 %"')
-        kind, word, way, percent = found.groups()
         known = installed_measurements()
+        if slower := _SLOWER.fullmatch(text):
+            kind, word, way, percent = slower[1], None, "rises", slower[2]
+        elif found := _CLAIM.fullmatch(text):
+            kind, word, way, percent = found.groups()
+        else:
+            raise _wrong(text, "it is not a claim", 'write "tcp goodput falls by 5 %"')
         if kind not in known:
             raise _wrong(text, f'no measurement is named "{kind}"', near(kind, known))
         share = float(percent) / 100 * (1 if way == "rises" else -1)
         if share <= -1 or share == 0:
             raise _wrong(text, f"nothing {way} by {percent} %", 'write "falls by 5 %"')
-        return cls(kind, _metric(text, kind, word), math.log1p(share))
+        metric = None if word is None else _metric(text, kind, word)
+        return cls(kind, metric, math.log1p(share))
 
 
 def metric_names(kind: str) -> list[str]:

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import polars as pl
 
+from culvert.analysis.observations import observations
 from culvert.api.opening import measure
 from culvert.api.run import Run
+from culvert.compare.gate import figures_of
 from culvert.errors import CulvertError, UsageError
 from culvert.journal.journal import Journal
 from culvert.plan.plan import Plan
@@ -27,6 +29,8 @@ from culvert.versions.composed import Composed
 from culvert.versions.repository import SHORT
 from culvert.vpns.registry import installed_catalogue
 
+Pair = tuple[float, float | None]
+"""The difference of a round, and that of its covariate."""
 GOOD, TESTED = "good", "tested"
 _ROUND = re.compile(r"(\d{3,})-[0-9a-f]+")
 
@@ -57,7 +61,7 @@ class Rounds:
         for commit in (self.good, bad):
             self.builder.build(commit)
 
-    def earlier(self) -> list[tuple[str, float]]:
+    def earlier(self) -> list[tuple[str, Pair]]:
         """The commits and differences of all rounds, for ``Search``. Raises UsageError."""
         found = []
         for _, directory in self._rounds():
@@ -73,7 +77,7 @@ class Rounds:
                 found.append((builds[TESTED], value))
         return found
 
-    def difference(self, commit: str) -> float:
+    def difference(self, commit: str) -> Pair:
         """That of a new round, for ``Search``."""
         number = 1 + max((number for number, _ in self._rounds()), default=0)
         builds = {
@@ -94,8 +98,10 @@ class Rounds:
     def _text(self, builds: dict[str, BuildTable], seed: int) -> str:
         return self.composed.pair(builds, seed, self.claim.measurement)
 
-    def _value(self, run: Run) -> float | None:
+    def _value(self, run: Run) -> Pair | None:
         """The difference of a round; None if a trial of it does not count."""
+        if self.claim.metric is None:
+            return _primary(run)
         counted = run.metrics().filter(metric=self.claim.metric, labels="{}")
         values = dict(counted.select("vpn", "value").iter_rows())
         pair = [
@@ -106,7 +112,7 @@ class Rounds:
         ]
         if len(pair) != 2 or min(pair) <= 0:
             return None
-        return math.log(pair[1] / pair[0])
+        return math.log(pair[1] / pair[0]), None
 
     def _rounds(self) -> Iterator[tuple[int, Path]]:
         if self.directory.is_dir():
@@ -114,6 +120,19 @@ class Rounds:
                 named = _ROUND.fullmatch(path.name)
                 if named and Journal.exists(path):
                     yield int(named[1]), path
+
+
+def _primary(run: Run) -> Pair | None:
+    builds = {split_build(vpn)[1]: vpn for vpn in run.vpns}
+    with Journal.open(run.directory) as journal:
+        observed = observations(journal.rows())
+    figure = next(figures_of(observed, builds[GOOD], builds[TESTED]), None)
+    if figure is None:
+        return None
+    slowdowns, covariate = figure.slowdowns()
+    if not slowdowns.size:
+        return None
+    return float(slowdowns[0]), None if covariate is None else float(covariate[0])
 
 
 def _builds(directory: Path) -> dict[str, str]:

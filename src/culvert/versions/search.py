@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from culvert.errors import CulvertError
+from culvert.statistics.adjusted import adjusted_mean
 from culvert.statistics.bisection import (
     Difference,
     Ends,
@@ -18,10 +19,12 @@ from culvert.statistics.bisection import (
     ends,
     next_commit,
     posterior,
+    series,
     suspects,
 )
 from culvert.units import plural
 from culvert.versions.builds import BuildError
+from culvert.versions.rounds import Pair
 
 ENDS_SHARE = 0.4
 """Of the error rate, for the test of the bad commit; the rest is for the name."""
@@ -50,13 +53,14 @@ class Search:
     ``error`` is the probability of a wrong answer; ``most`` limits the blocks.
 
     ``earlier``: commits that an interrupted search has measured, with their differences.
-    ``difference`` measures a block of a commit: the logarithm of its figure over the good one's. It
-    raises BuildError if the commit does not build, CulvertError if a trial does not count.
+    ``difference`` measures a block of a commit: the logarithm of its figure over the good one's,
+    and that of the covariate. It raises BuildError if the commit does not build, CulvertError if a
+    trial does not count.
     """
 
     commits: Sequence[str]
-    earlier: Sequence[tuple[str, float]]
-    difference: Callable[[str], float]
+    earlier: Sequence[tuple[str, Pair]]
+    difference: Callable[[str], Pair]
     change: float
     error: float
     most: int
@@ -65,7 +69,7 @@ class Search:
     def __post_init__(self) -> None:
         places = {commit: place for place, commit in enumerate(self.commits, 1)}
         self._seen = [
-            Difference(places[commit], value) for commit, value in self.earlier if commit in places
+            Difference(places[commit], *pair) for commit, pair in self.earlier if commit in places
         ]
         self._skipped: set[int] = set()
         self._failures: Counter[int] = Counter()
@@ -101,14 +105,14 @@ class Search:
     def _ends(self) -> None:
         bad = len(self.commits)
         while True:
-            values = [one.value for one in self._seen if one.commit == bad]
-            found = ends(values, self.change, self.error * ENDS_SHARE)
+            seen = [one for one in self._seen if one.commit == bad]
+            found = ends(seen, self.change, self.error * ENDS_SHARE)
             if found is Ends.SHOWN:
                 return
-            if found is Ends.OPEN and (len(self._seen) < self.most or not values):
+            if found is Ends.OPEN and (len(self._seen) < self.most or not seen):
                 self._measure(bad)
                 continue
-            change = f"{100 * (math.exp(sum(values) / len(values)) - 1):+.1f} %"
+            change = f"{100 * (self._ratio(bad) - 1):+.1f} %"
             verdict, remedy = (
                 "it does not have",
                 "correct the claim, or the good and the bad commit",
@@ -117,14 +121,14 @@ class Search:
                 verdict, remedy = "it is not shown to have", "allow more blocks with --max-trials"
             raise CulvertError(
                 f"commit {self.commits[-1][:12]}",
-                f"{verdict} the claimed change: {change} in {plural(len(values), 'block')}",
+                f"{verdict} the claimed change: {change} in {plural(len(seen), 'block')}",
                 remedy,
             )
 
     def _measure(self, place: int) -> None:
         commit = self.commits[place - 1]
         try:
-            value = self.difference(commit)
+            value, beside = self.difference(commit)
         except CulvertError as error:
             self._failures[place] += 1
             last = isinstance(error, BuildError) or self._failures[place] >= _TRIES
@@ -134,9 +138,9 @@ class Search:
             if last:
                 self._skipped.add(place)
             return
-        self._seen.append(Difference(place, value))
+        self._seen.append(Difference(place, value, beside))
         self.say(f"block {len(self._seen)}: {commit[:12]} {100 * (math.exp(value) - 1):+.1f} %")
 
     def _ratio(self, place: int) -> float:
-        values = [one.value for one in self._seen if one.commit >= place]
-        return math.exp(sum(values) / len(values))
+        mean, *_ = adjusted_mean(*series([one for one in self._seen if one.commit >= place]))
+        return math.exp(mean)

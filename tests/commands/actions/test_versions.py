@@ -202,8 +202,9 @@ def test_wrong_use_is_named_before_anything_is_built(
         say(*command, *words, "--alpha", "0").refused(2, "--alpha")
 
 
+@pytest.mark.parametrize("claim", ["tcp goodput falls by 5 %", "tcp slower by 5 %"])
 def test_bisect_names_the_commit_and_goes_on(
-    say: Cli, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    say: Cli, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, claim: str
 ) -> None:
     commits = history(tmp_path / "vpn", [str(number) for number in range(9)])
     runs = []
@@ -219,7 +220,7 @@ def test_bisect_names_the_commit_and_goes_on(
         return Run(directory)
 
     monkeypatch.setattr("culvert.versions.rounds.measure", measure)
-    words += ["--claim", "tcp goodput falls by 5 %", "--build", "true", "--json"]
+    words += ["--claim", claim, "--build", "true", "--json"]
     stopped = say("bisect", commits[0], "HEAD", *words, "--max-trials", "10")
     assert stopped.code == 1
     before = len(runs)

@@ -66,7 +66,7 @@ def _said(found: Found, claim: Claim, builder: Builder, commits: int) -> str:
         )
     skipped = f", {len(found.skipped)} skipped" if found.skipped else ""
     tail = (
-        f"{claim.measurement} {claim.metric}: {100 * (found.ratio - 1):+.1f} %; {commits} commits"
-        f"{skipped}, {found.blocks} blocks, {2 * found.blocks} trials"
+        f"{claim.measurement} {claim.metric or 'slower by'}: {100 * (found.ratio - 1):+.1f} %; "
+        f"{commits} commits{skipped}, {found.blocks} blocks, {2 * found.blocks} trials"
     )
     return "\n".join([head, *lines, tail])

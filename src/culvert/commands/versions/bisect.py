@@ -13,21 +13,20 @@ from culvert.commands.words import BuildCommand, GateStudy, Json, MeasuredVpn, P
 app = typer.Typer()
 
 
-@app.command(
-    epilog="Example: culvert bisect v1.0 HEAD --vpn wireguard/go --build make "
-    '--claim "tcp goodput falls by 5 %"'
-)
+@app.command(epilog="Example: culvert bisect v1.0 HEAD --vpn wireguard/go --build make")
 def bisect(
     good: Annotated[str, typer.Argument(metavar="GOOD", help="Commit before the change.")],
     bad: Annotated[str, typer.Argument(metavar="BAD", help="Later commit with the change.")],
+    vpn: MeasuredVpn,
+    build: BuildCommand,
     claim: Annotated[
         str,
         typer.Option(
-            metavar="TEXT", help='Measurement, metric, change: "tcp goodput falls by 5 %".'
+            metavar="TEXT",
+            help='The figure of the gate ("tcp slower by 5 %"), or a metric: "tcp goodput falls by '
+            '5 %".',
         ),
-    ],
-    vpn: MeasuredVpn,
-    build: BuildCommand,
+    ] = "tcp slower by 5 %",
     repo: Source = Path(),
     programs: Programs = ".",
     study: GateStudy = "gate",
