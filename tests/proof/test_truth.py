@@ -119,7 +119,8 @@ def test_packets_of_ipv6_are_longer() -> None:
 def test_a_rate_is_at_most_its_truth_and_a_time_at_least(value: float) -> None:
     assert rate("x", value, "").least <= value == rate("x", value, "").most
     found = time("x", "us", value, "", longer_ns=1000)
-    assert found.least == found.value == pytest.approx(value / 1000)
+    assert found.value == pytest.approx(value / 1000)
+    assert found.least == pytest.approx(0.999 * value / 1000)  # what a histogram distinguishes
     assert found.most == pytest.approx(value * 1.01 / 1000 + 200 + 1)
 
 

@@ -49,7 +49,7 @@ class KnownPath:
         return cls(session.lab.spec, session.path, session.link, bare)
 
     @property
-    def _joins(self) -> bool:
+    def joins(self) -> bool:
         """Whether packets may share the header of a frame: only the wire counts those that a
         super-packet stands for."""
         return self.link.offloads and self.link.kind != "wire"
@@ -57,7 +57,7 @@ class KnownPath:
     @property
     def plain(self) -> bool:
         """Whether each packet takes the delay of the links and no more."""
-        return not self._joins and all(
+        return not self.joins and all(
             way
             == OneWay(
                 rate_bps=way.rate_bps,
@@ -115,7 +115,7 @@ class KnownPath:
         found, mtu = self.rate_bps(upward=upward), self.link.mtu
         if found is None:
             return None
-        share = 1.0 if self._joins else mtu / (mtu + ETHERNET_HEADER)
+        share = 1.0 if self.joins else mtu / (mtu + ETHERNET_HEADER)
         held_s = HELD_BACK_S + self.round_trip_ns() / 1e9 if stream else LATE_S
         return found * share * (1 + held_s / seconds)
 

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+from culvert.proof.underlay import HISTOGRAM_PRECISION
 from culvert.results import Metric
 from culvert.trial.check import Check
 
@@ -51,10 +52,12 @@ def rate(metric: str, value: float, because: str, *, bound: float = math.inf) ->
 
 
 def time(metric: str, unit: str, least_ns: float, because: str, *, longer_ns: float = 0.0) -> Truth:
-    """At least ``least_ns``; ``longer_ns`` is what the method adds at most."""
+    """At least ``least_ns``, as far as a histogram distinguishes it; ``longer_ns`` is what the
+    method adds at most."""
     per = NS_PER[unit]
+    least = least_ns * (1 - HISTOGRAM_PRECISION) / per
     most_ns = least_ns * (1 + LATE_SHARE) + LATE_NS + longer_ns
-    return Truth(metric, least_ns / per, least_ns / per, most_ns / per, because)
+    return Truth(metric, least_ns / per, least, most_ns / per, because)
 
 
 def exactly(metric: str, value: float, because: str) -> Truth:
@@ -98,13 +101,14 @@ class Judged:
 
     @property
     def impossible(self) -> bool:
-        """Whether it is on the side where even a disturbed machine has no figure: a rate above its
-        truth, a time below."""
-        if self.least == self.most:
-            return False  # equal to both ends: a count may be missed on either side
-        above = self.most is not None and self.value == self.most < self.measured
-        below = self.least is not None and self.value == self.least > self.measured
-        return above or below
+        """Whether it is beyond the nearer margin, where even a disturbed machine has no figure: a
+        rate above its truth, a time below."""
+        if self.value is None or self.least is None or self.most is None:
+            return False
+        below, above = self.value - self.least, self.most - self.value
+        if below == above:
+            return False  # a count, which may be missed on either side
+        return self.measured > self.most if above < below else self.measured < self.least
 
 
 def judge_truths(truths: Sequence[Truth], metrics: Sequence[Metric]) -> list[Check]:

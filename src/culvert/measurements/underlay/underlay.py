@@ -7,16 +7,16 @@ requested and the delivered values disagree, no trial of that condition counts i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.parameters import Duration
 from culvert.measurements.underlay.real import RealLink
+from culvert.measurements.underlay.truths import way_truths
 from culvert.measurements.underlay.way import LINK_METRICS, RATE_S, Way
 from culvert.metrics import MetricSpec
 from culvert.proof.known import KnownPath
-from culvert.proof.truth import Truth, time
+from culvert.proof.truth import Truth
 from culvert.results import Histogram
 from culvert.trial.echo import Echo
 from culvert.trial.outcome import Outcome
@@ -55,16 +55,7 @@ class Underlay(Measurement[UnderlayParameters]):
 
     @classmethod
     def truths(cls, known: KnownPath, parameters: UnderlayParameters) -> Sequence[Truth]:
-        del parameters
-        if not (known.bare and known.plain):
-            return []
-        found = []
-        for name, upward in (("a to b", True), ("b to a", False)):
-            labels, size = {"direction": name}, known.link.mtu
-            least_ns = known.one_way_ns(size, upward=upward)
-            words = "the delay and a transmission"
-            found.append(replace(time("delivered_delay_ms", "ms", least_ns, words), labels=labels))
-        return found
+        return way_truths(known, parameters.duration_s)
 
     def run(self, session: Session, parameters: UnderlayParameters) -> Outcome:
         if session.lab.real_links:

@@ -105,6 +105,7 @@ class Way:
         self._rate_bps = one_way.rate_on(session.link.rate_bps)
         hole = one_way.drop_size_and_above
         self._size = session.link.mtu if hole is None else min(session.link.mtu, hole - 1)
+        self._pace_pps = pace_pps(one_way, self._rate_bps, self._size)
         self.sent = self.received = Flow(0, 0)
         self.delays: str | None = None
         """An HDR histogram of delays in ns."""
@@ -174,7 +175,7 @@ class Way:
     def _least_late(self, seconds: float) -> UdpTrial:
         tried: list[UdpTrial] = []
         for _ in range(ATTEMPTS):
-            tried.append(self._stream(self._pace(), seconds, self._size))
+            tried.append(self._stream(self._pace_pps, seconds, self._size))
             if (tried[-1].sent.late_p99_ns or 0) <= self._may_be_late_ns:
                 break
         return min(tried, key=lambda one: one.sent.late_p99_ns or 0)
@@ -219,18 +220,6 @@ class Way:
                 break
         return min(tried, key=lambda one: abs((one[1] or 0.0) - min(one[0], rate_bps) * passing))
 
-    def _pace(self) -> float:
-        """Packets per second, at most half of the link's rate, and of what an emulator's queue
-        holds for its delay."""
-        trace = self._one_way.trace
-        rate_bps = trace.mean_rate_bps if trace else self._rate_bps
-        limits = [FASTEST_PPS]
-        if rate_bps is not None:
-            limits.append(RATE_SHARE * rate_bps / self._frame_bits(self._size))
-        if self._one_way.limit_packets is not None and self._longest_ns:
-            limits.append(LIMIT_SHARE * self._one_way.limit_packets * 1e9 / self._longest_ns)
-        return min(limits)
-
     def _held(self) -> int | None:
         """Packets that an emulator's queue held of more that were sent within its delay; None if
         none is requested, or if they cannot be sent so fast."""
@@ -249,12 +238,6 @@ class Way:
             if trial.sent.seconds * 1e9 < way.delay_ns and trial.sent.packets > way.limit_packets:
                 return trial.unique
         return None
-
-    @property
-    def _longest_ns(self) -> int:
-        """The longest delay of a packet, without a queue."""
-        jitter = self._one_way.jitter
-        return self._one_way.delay_ns + (jitter.longest_ns if jitter else 0)
 
     def _measured_rate(self, rate_bps: int) -> tuple[float, float | None]:
         """Rates of frames: offered, and arrived."""
@@ -278,7 +261,7 @@ class Way:
 
     def _stream(self, pps: float, seconds: float, size: int, burst: int = 1) -> UdpTrial:
         """Packets of that size; those sent and those arrived count for the proof."""
-        quiet_ms = round(self._longest_ns / 1e6) + QUIET_MS
+        quiet_ms = round(longest_delay_ns(self._one_way) / 1e6) + QUIET_MS
         stream = UdpStream(
             self._to,
             (size,),
@@ -295,6 +278,24 @@ class Way:
 
     def _frame_bits(self, size: int) -> int:
         return 8 * (size + ETHERNET_HEADER)
+
+
+def pace_pps(way: OneWay, rate_bps: int | None, size: int) -> float:
+    """Packets of this size per second, at most half of the link's rate, and of what an emulator's
+    queue holds for its delay."""
+    carried_bps = way.trace.mean_rate_bps if way.trace else rate_bps
+    limits = [FASTEST_PPS]
+    if carried_bps is not None:
+        limits.append(RATE_SHARE * carried_bps / (8 * (size + ETHERNET_HEADER)))
+    longest_ns = longest_delay_ns(way)
+    if way.limit_packets is not None and longest_ns:
+        limits.append(LIMIT_SHARE * way.limit_packets * 1e9 / longest_ns)
+    return min(limits)
+
+
+def longest_delay_ns(way: OneWay) -> int:
+    """Of a packet, without a queue."""
+    return way.delay_ns + (way.jitter.longest_ns if way.jitter else 0)
 
 
 def arrived_bps(sunk: UdpSunk, frame_bits: int) -> float | None:
