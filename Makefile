@@ -43,7 +43,7 @@ PASSED := build/tests-passed
 PYTEST_TWICE = $(SUDO) $(BIN)/python -m tests.twice $(WORKERS) --passed=$(PASSED)
 
 # To build a guest kernel from source, libFuzzer, the ways to become root on a host, and what packs and signs.
-TEST_APT := sudo opendoas gcc g++ libc6-dev make flex bison bc libelf-dev xz-utils zstd gnupg
+TEST_APT := sudo opendoas gcc g++ libc6-dev make flex bison bc libelf-dev xz-utils gnupg
 
 # No file that the environment names decides which packages are trusted.
 APT_GET := $(SUDO) env -u APT_CONFIG DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300

@@ -14,7 +14,7 @@ from tests.compare.runs import write_run
 def test_a_bundle_is_a_research_object(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", {"none": [9e8, 9.1e8], "wireguard/go": [5e8, 5.1e8]})
     unpacked = tmp_path / "unpacked"
-    assert not verify(bundle(run, tmp_path / "a.tar.gz").path, unpacked).problems
+    assert not verify(bundle(run, tmp_path / "a.zip").path, unpacked).problems
 
     found = ROCrate(unpacked)  # raises where it is none
     root = found.root_dataset
@@ -32,7 +32,7 @@ def test_it_conforms_to_what_it_names(tmp_path: Path) -> None:
     """RO-Crate 1.1: the metadata file names the version and the root; each reference is there."""
     run = write_run(tmp_path / "run", {"none": [9e8]})
     unpacked = tmp_path / "unpacked"
-    verify(bundle(run, tmp_path / "a.tar.gz").path, unpacked)
+    verify(bundle(run, tmp_path / "a.zip").path, unpacked)
     written = json.loads((unpacked / NAME).read_text())
     graph = {one["@id"]: one for one in written["@graph"]}
     assert written["@context"] == "https://w3id.org/ro/crate/1.1/context"

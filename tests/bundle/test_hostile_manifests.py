@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import os
 import shutil
-import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
 from culvert.bundle import archive
 from culvert.bundle import verify as command
-from culvert.bundle.seal import Packing, seal
 from culvert.bundle.verify import verify
 from culvert.bundle.write import bundle
 from culvert.errors import UsageError
@@ -23,7 +20,6 @@ from tests.compare.runs import write_run
 from tests.effort import cpu_s
 
 SOON_S = 5.0
-LAST = "# sum of the lines above: "
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +29,8 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
         place / "run",
         {"none": [9e8, 9.1e8], "wireguard/go": [5e8, 5.1e8], "vxlan/plain": [6e8, 6e8]},
     )
-    bundle(run, place / "x.tar.gz")
-    assert verify(place / "x.tar.gz", place / "out").problems == ()
+    bundle(run, place / "x.zip")
+    assert verify(place / "x.zip", place / "out").problems == ()
     return place / "out"
 
 
@@ -44,10 +40,8 @@ def copy(unpacked: Path, tmp_path: Path) -> Path:
     return tmp_path / "copy"
 
 
-def sealed(lines: str) -> bytes:
-    """A manifest with a valid sum of its own."""
-    content = lines.encode("utf-8", "surrogatepass")
-    return content + f"{LAST}{hashlib.sha256(content).hexdigest()}\n".encode()
+def encoded(lines: str) -> bytes:
+    return lines.encode("utf-8", "surrogatepass")
 
 
 def line(name: str, digest: str = "0" * 64) -> str:
@@ -61,38 +55,37 @@ def _twice(text: str) -> str:
 
 CHANGES: dict[str, Callable[[str], bytes]] = {
     "empty": lambda _: b"",
-    "a zero byte": lambda text: sealed(text + line("a\0b")),
+    "a zero byte": lambda text: encoded(text + line("a\0b")),
     "no text": lambda _: b"\xff\xfe" * 100,
-    "JSON": lambda _: sealed('{"files": ' + "[" * 9000 + "]" * 9000 + "}\n"),
-    "no lines": lambda _: sealed(""),
-    "without its sum": lambda text: text.encode(),
-    "a wrong sum": lambda text: text.encode() + f"{LAST}{'0' * 64}\n".encode(),
-    "two sums": lambda text: sealed(sealed(text).decode()),
-    "a file twice": lambda text: sealed(_twice(text)),
-    "another order": lambda text: sealed("".join(sorted(text.splitlines(True), reverse=True))),
-    "line breaks of DOS": lambda text: sealed(text.replace("\n", "\r\n")),
-    "capital digits": lambda text: sealed(text.upper()),
-    "a short digest": lambda text: sealed(text + line("x", "0" * 63)),
-    "a long digest": lambda text: sealed(text + line("x", "0" * 6400)),
-    "fullwidth digits": lambda text: sealed(text + line("x", "\uff10" * 64)),
-    "a file above": lambda text: sealed(text + line("../../etc/passwd")),
-    "an absolute file": lambda text: sealed(text + line("/etc/passwd")),
-    "a file of ours twice": lambda text: sealed(text + line("tables/../study.toml")),
-    "a file of here": lambda text: sealed(text + line("./study.toml")),
-    "itself": lambda text: sealed(text + line("MANIFEST")),
-    "a directory": lambda text: sealed(text + line("tables")),
-    "a slash at the end": lambda text: sealed(text + line("tables/")),
-    "a backslash": lambda text: sealed(text + line("tables\\x")),
-    "right to left": lambda text: sealed(text + line("\u202egnp.exe")),
-    "a terminal's words": lambda text: sealed(text + line("\x1b[2Jx")),
-    "a lone surrogate": lambda text: sealed(text + line("\ud800")),
-    "a line separator": lambda text: sealed(text + line("a\u2028b")),
-    "a byte order mark": lambda text: b"\xef\xbb\xbf" + sealed(text),
-    "a file that is missing": lambda text: sealed(text + line("more")),
-    "a long name": lambda text: sealed(text + line("x" * 100_000)),
-    "a deep name": lambda text: sealed(text + line("/".join("x" * 20_000))),
-    "40,000 files": lambda text: sealed(text + "".join(line(f"x{n}") for n in range(40_000))),
-    "larger than any": lambda text: sealed(text + line("x") * 80_000),
+    "JSON": lambda _: encoded('{"files": ' + "[" * 9000 + "]" * 9000 + "}\n"),
+    "no lines": lambda _: encoded(""),
+    "without the last end of line": lambda text: text.rstrip("\n").encode(),
+    "an empty line": lambda text: encoded(text + "\n"),
+    "a file twice": lambda text: encoded(_twice(text)),
+    "another order": lambda text: encoded("".join(sorted(text.splitlines(True), reverse=True))),
+    "line breaks of DOS": lambda text: encoded(text.replace("\n", "\r\n")),
+    "capital digits": lambda text: encoded(text.upper()),
+    "a short digest": lambda text: encoded(text + line("x", "0" * 63)),
+    "a long digest": lambda text: encoded(text + line("x", "0" * 6400)),
+    "fullwidth digits": lambda text: encoded(text + line("x", "\uff10" * 64)),
+    "a file above": lambda text: encoded(text + line("../../etc/passwd")),
+    "an absolute file": lambda text: encoded(text + line("/etc/passwd")),
+    "a file of ours twice": lambda text: encoded(text + line("tables/../study.toml")),
+    "a file of here": lambda text: encoded(text + line("./study.toml")),
+    "itself": lambda text: encoded(text + line("MANIFEST")),
+    "a directory": lambda text: encoded(text + line("tables")),
+    "a slash at the end": lambda text: encoded(text + line("tables/")),
+    "a backslash": lambda text: encoded(text + line("tables\\x")),
+    "right to left": lambda text: encoded(text + line("\u202egnp.exe")),
+    "a terminal's words": lambda text: encoded(text + line("\x1b[2Jx")),
+    "a lone surrogate": lambda text: encoded(text + line("\ud800")),
+    "a line separator": lambda text: encoded(text + line("a\u2028b")),
+    "a byte order mark": lambda text: b"\xef\xbb\xbf" + encoded(text),
+    "a file that is missing": lambda text: encoded(text + line("more")),
+    "a long name": lambda text: encoded(text + line("x" * 100_000)),
+    "a deep name": lambda text: encoded(text + line("/".join("x" * 20_000))),
+    "40,000 files": lambda text: encoded(text + "".join(line(f"x{n}") for n in range(40_000))),
+    "larger than any": lambda text: encoded(text + line("x") * 80_000),
 }
 
 
@@ -101,7 +94,7 @@ CHANGES: dict[str, Callable[[str], bytes]] = {
 def test_a_manifest_that_was_made_up_is_noticed(
     say: Cli, copy: Path, tmp_path: Path, name: str, packed: bool
 ) -> None:
-    text = (copy / "MANIFEST").read_text().rpartition(LAST)[0]
+    text = (copy / "MANIFEST").read_text()
     (copy / "MANIFEST").write_bytes(CHANGES[name](text))
     begun = cpu_s()
     said = say("verify", _pack(copy, tmp_path) if packed else copy)
@@ -113,14 +106,11 @@ def test_a_manifest_that_was_made_up_is_noticed(
 
 
 def _pack(directory: Path, place: Path) -> Path:
-    path = place / "packed.tar.gz"
-    with tarfile.open(path, "w:gz") as tar:
+    path = place / "packed.zip"
+    with ZipFile(path, "w", ZIP_DEFLATED) as archive:
         for file in sorted(directory.rglob("*")):
             if file.is_file():
-                entry = tarfile.TarInfo(f"b/{file.relative_to(directory).as_posix()}")
-                entry.size = file.stat().st_size
-                tar.addfile(entry, io.BytesIO(file.read_bytes()))
-    seal(path, Packing.GZIP)
+                archive.write(file, f"b/{file.relative_to(directory).as_posix()}")
     return path
 
 
@@ -187,7 +177,7 @@ def test_a_bundle_and_its_extraction_take_no_place_that_is_taken(
     victim = tmp_path / "victim"
     victim.write_text("precious")
     for name, words in (
-        ("x.tar.gz", ("bundle", copy, "--out", tmp_path / "x.tar.gz")),
+        ("x.zip", ("bundle", copy, "--out", tmp_path / "x.zip")),
         ("out", ("verify", _pack(copy, tmp_path), "--extract", tmp_path / "out")),
     ):
         place = tmp_path / name
@@ -217,7 +207,7 @@ def test_results_do_not_go_through_another_user_s_link(
     os.lchown(link, 65_533, 65_533)
     packed = _pack(copy, tmp_path)
     for words in (
-        ("bundle", copy, "--out", link / "x.tar.gz"),
+        ("bundle", copy, "--out", link / "x.zip"),
         ("verify", packed, "--extract", link / "out"),
         ("export", copy, "--file", link / "x.json", "--format", "json"),
         ("compare", copy, "--vpn", "vxlan/plain", "--vpn", "wireguard/go", "--out", link / "x.txt"),
@@ -239,8 +229,8 @@ def test_what_others_can_write_to_gets_a_file_but_no_report(
     victim.write_text("precious")
     (shared / "x.json").symlink_to(victim)
     assert say("export", copy, "--file", shared / "x.json", "--format", "json").code == 0
-    assert say("bundle", copy, "--out", shared / "x.tar.gz").code == 0
+    assert say("bundle", copy, "--out", shared / "x.zip").code == 0
     say("report", copy, "--out", shared).refused(2, "other users can write")
     assert victim.read_text() == "precious"
     with pytest.raises(UsageError, match="already exists"):
-        bundle(copy, shared / "x.tar.gz")
+        bundle(copy, shared / "x.zip")

@@ -28,7 +28,7 @@ def allowed(key: Path, name: str = "ann@example.org") -> Path:
 
 def test_a_bundle_is_signed_and_its_author_named(key: Path, tmp_path: Path, say: Cli) -> None:
     run = write_run(tmp_path / "run", {"none": [9e8]})
-    target = tmp_path / "a.tar.gz"
+    target = tmp_path / "a.zip"
     said = say("bundle", str(run), "--out", str(target), "--sign", str(key))
     assert (said.code, f"signed: {target}.sig" in said.out.replace("\n", "")) == (0, True), said.err
     good = say("verify", str(target), "--allowed-signers", str(allowed(key)))
@@ -41,13 +41,13 @@ def test_a_bundle_is_signed_and_its_author_named(key: Path, tmp_path: Path, say:
 
 def test_what_is_not_signed_or_changed_is_refused(key: Path, tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", {"none": [9e8]})
-    target = bundle(run, tmp_path / "a.tar.gz", key).path
+    target = bundle(run, tmp_path / "a.zip", key).path
     assert signer(target, allowed(key)) == "ann@example.org"
     target.write_bytes(target.read_bytes() + b"x")
     with pytest.raises(UsageError, match=r"does not match this file: .*incorrect signature"):
         signer(target, allowed(key))
-    with pytest.raises(UsageError, match=r"it has no signature b\.tar\.gz\.sig"):
-        signer(bundle(run, tmp_path / "b.tar.gz").path, allowed(key))
+    with pytest.raises(UsageError, match=r"it has no signature b\.zip\.sig"):
+        signer(bundle(run, tmp_path / "b.zip").path, allowed(key))
     with pytest.raises(UsageError, match="cannot sign with it"):
-        bundle(run, tmp_path / "c.tar.gz", allowed(key))
-    assert not (tmp_path / "c.tar.gz").exists()
+        bundle(run, tmp_path / "c.zip", allowed(key))
+    assert not (tmp_path / "c.zip").exists()

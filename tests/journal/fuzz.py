@@ -136,7 +136,7 @@ def _read(run: Path, other: Path, *, whole: bool) -> None:
         data = read(run)
         write_data(data, run / "report")
         console.print(summary_of(data))
-        bundle(run, run / "x.tar.gz")
+        bundle(run, run / "x.zip")
 
 
 def _spoil_value(run: Path, chance: random.Random) -> None:

@@ -62,7 +62,7 @@ def read_all(run: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "read", [read_all, lambda run: bundle(run, run.parent / "x.tar.gz")], ids=["open", "bundle"]
+    "read", [read_all, lambda run: bundle(run, run.parent / "x.zip")], ids=["open", "bundle"]
 )
 def test_readers_leave_nothing_and_need_no_right_to_write(
     tmp_path: Path, read: Callable[[Path], object]
@@ -79,7 +79,7 @@ def test_readers_leave_nothing_and_need_no_right_to_write(
         directory.chmod(0o555)
         read(directory)
         assert {path.name: path.stat().st_mtime_ns for path in directory.iterdir()} == before
-        (tmp_path / "x.tar.gz").unlink(missing_ok=True)
+        (tmp_path / "x.zip").unlink(missing_ok=True)
     with Journal.open(killed) as journal:
         assert journal.trials().height == attacks.TRIALS + 1
 
@@ -203,7 +203,7 @@ def test_special_files_are_refused_at_once(say: Cli, tmp_path: Path, kind: str, 
         ("report", run),
         ("export", run),
         ("compare", run, run),
-        ("bundle", run, "--out", tmp_path / "x.tar.gz"),
+        ("bundle", run, "--out", tmp_path / "x.zip"),
     ):
         begun = cpu_s()
         said = say(*words)
@@ -224,7 +224,7 @@ def test_every_command_ends_soon_in_words(say: Cli, tmp_path: Path, name: str) -
         ("export", run),
         ("export", run, "--format", "csv"),
         ("compare", run, run),
-        ("bundle", run, "--out", tmp_path / "x.tar.gz"),
+        ("bundle", run, "--out", tmp_path / "x.zip"),
         ("verify", run),
     ):
         begun = cpu_s()
@@ -234,7 +234,7 @@ def test_every_command_ends_soon_in_words(say: Cli, tmp_path: Path, name: str) -
         assert "defect" not in said.err, (words, said.err)
         if said.code == 2:
             said.refused(2)
-        (tmp_path / "x.tar.gz").unlink(missing_ok=True)
+        (tmp_path / "x.zip").unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize("log", [b"", b"x"])

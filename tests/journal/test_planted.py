@@ -146,7 +146,7 @@ def test_no_command_writes_to_or_waits_for_a_special_file(
             ("report", run),
             ("export", run),
             ("compare", run, run),
-            ("bundle", run, "--out", tmp_path / "x.tar.gz"),
+            ("bundle", run, "--out", tmp_path / "x.zip"),
         ]
     for words in commands:
         refused_soon(say, words)

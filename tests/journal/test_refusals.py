@@ -144,7 +144,7 @@ def test_a_directory_without_a_journal(tmp_path: Path) -> None:
 
 
 def test_a_bundle_is_not_the_directory_of_a_run(tmp_path: Path) -> None:
-    bundle = tmp_path / "quick.tar.gz"
+    bundle = tmp_path / "quick.zip"
     bundle.touch()
     with pytest.raises(JournalError, match="it is not a directory") as caught:
         Journal.open(bundle)

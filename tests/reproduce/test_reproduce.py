@@ -137,7 +137,7 @@ def test_a_strangers_study_has_a_name_inside_the_results(
     here.mkdir(parents=True)
     monkeypatch.chdir(here)
     monkeypatch.setattr("culvert.commands.actions.reproduce.subprocess.run", run_nothing)
-    packed = bundle(given, tmp_path / "given.tar.gz").path
+    packed = bundle(given, tmp_path / "given.zip").path
     with pytest.raises(typer.Exit):
         reproduce(Request(packed, None, None, [], "5%"), as_json=False, as_markdown=False)
     ((*_, study, _, directory),) = asked
@@ -150,7 +150,7 @@ def test_a_strangers_study_has_a_name_inside_the_results(
 def test_builds_of_another_machine_are_not_run(tmp_path: Path, say: Cli) -> None:
     text = STUDY.replace(GO, f"{GO}@own") + '[build.own]\nprograms = "/tmp/planted"\n'
     given = write_run(tmp_path / "given", {f"{GO}@own": [1e9]}, text=text)
-    packed = bundle(given, tmp_path / "given.tar.gz").path
+    packed = bundle(given, tmp_path / "given.zip").path
     out = tmp_path / "out"
     say("reproduce", packed, "--out", out).refused(2, "directories of another machine", "--journal")
     assert not out.exists()
@@ -159,7 +159,7 @@ def test_builds_of_another_machine_are_not_run(tmp_path: Path, say: Cli) -> None
 def test_the_command_judges_a_bundle_by_a_journal(
     published: Path, tmp_path: Path, say: Cli
 ) -> None:
-    packed = bundle(published, tmp_path / "made.tar.gz").path
+    packed = bundle(published, tmp_path / "made.zip").path
     other = run(tmp_path / "b", 1e9, 4e8, 8e8, seed=2)
     said = say("reproduce", str(packed), "--journal", str(other), "--json")
     assert said.code == 1, said.err

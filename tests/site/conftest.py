@@ -30,10 +30,10 @@ def sites(tmp_path_factory: pytest.TempPathFactory) -> Sites:
     for number in range(3):
         values = {vpn: list(rng.normal(mean, mean / 100, 8)) for vpn, mean in MEANS.items()}
         run = write_run(folder / "runs" / f"run-{number}", values, version=f"1.{number}")
-    good = bundle(run, folder / "good.tar.gz").path
+    good = bundle(run, folder / "good.zip").path
     content = bytearray(good.read_bytes())
     content[len(content) // 2] ^= 1
-    (folder / "runs" / "changed.tar.gz").write_bytes(content)
+    (folder / "runs" / "changed.zip").write_bytes(content)
     out = folder / "out"
     return Sites(folder / "runs", out, build([folder / "runs", good], out))
 

@@ -26,8 +26,8 @@ def test_each_run_and_verified_bundle_has_a_report_and_a_changed_one_is_named(
     assert sites.built.runs == 3
     assert len(list(sites.out.glob("run/*/index.html"))) == 3
     (refused,) = sites.built.refused
-    assert refused.what.name == "changed.tar.gz"
-    assert "changed.tar.gz" in (sites.out / "index.html").read_text()
+    assert refused.what.name == "changed.zip"
+    assert "changed.zip" in (sites.out / "index.html").read_text()
     told = (sites.out / "culvert.json").read_text()
     assert str(sites.runs.parent) not in told
     assert "culvert-site-" not in told
@@ -78,7 +78,7 @@ def test_a_newer_run_without_figures_or_without_a_vpn_leaves_no_empty_part(
         return (tmp_path / "out" / name).read_text()
 
     write_run(tmp_path / "runs" / os.fsdecode(b"\xff"), {"none": [9e8] * 6, GO: [5e8] * 6})
-    (tmp_path / "runs" / os.fsdecode(b"\xff.tar.gz")).touch()
+    (tmp_path / "runs" / os.fsdecode(b"\xff.zip")).touch()
     write_run(tmp_path / "runs" / "b", {"none": []})
     assert "500 Mbit/s" in page("index.html")
     assert "<h2>Badges</h2>" in page("vpn/wireguard.html")
@@ -115,7 +115,7 @@ def test_a_badge_says_what_it_shows_and_escapes_it() -> None:
 def test_the_command_and_its_exit_codes(say: Cli, sites: Sites, tmp_path: Path) -> None:
     ended = say("site", sites.runs, "--out", tmp_path / "out", "--json")
     assert ended.code == 1
-    assert "changed.tar.gz" in ended.err
+    assert "changed.zip" in ended.err
     assert json.loads(ended.out)["runs"] == 3
     (tmp_path / "empty").mkdir()
     say("site", tmp_path / "empty", "--out", tmp_path / "none").refused(2, "no journal")
@@ -123,8 +123,8 @@ def test_the_command_and_its_exit_codes(say: Cli, sites: Sites, tmp_path: Path) 
     (tmp_path / "file").touch()
     say("site", sites.runs, "--out", tmp_path / "file").refused(2, "Not a directory")
     unpacked = tmp_path / "unpacked"
-    verify(sites.runs.parent / "good.tar.gz", unpacked)
+    verify(sites.runs.parent / "good.zip", unpacked)
     for number in range(9):
         (unpacked / f"{number}.txt").touch()
     say("site", unpacked, "--out", tmp_path / "x").refused(2, "was added and 6 more")
-    say("site", sites.runs / "changed.tar.gz", "--out", tmp_path / "x").refused(2, "changed")
+    say("site", sites.runs / "changed.zip", "--out", tmp_path / "x").refused(2, "changed")

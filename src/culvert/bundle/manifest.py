@@ -1,12 +1,10 @@
 """MANIFEST: the SHA-256 sum of every file of a bundle, sorted by name.
 
-Lines are as ``sha256sum`` writes and checks them (``sha256sum -c MANIFEST``); the last line, a
-comment for it, has the sum of all lines above, so that damage of the manifest is detected too.
+Lines are as ``sha256sum`` writes and checks them (``sha256sum -c MANIFEST``).
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 
@@ -17,29 +15,27 @@ MOST_BYTES = 1 << 22
 """A manifest has a few lines; Culvert writes none above 4 MiB."""
 
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
-_LAST = "# sum of the lines above: "
 
 
 def write(sums: Mapping[str, str]) -> bytes:
     """The manifest of these files: name -> SHA-256 in hex."""
-    lines = "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)).encode()
-    return lines + f"{_LAST}{hashlib.sha256(lines).hexdigest()}\n".encode()
+    return "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)).encode()
 
 
 def read(content: bytes) -> dict[str, str]:
-    """Name -> SHA-256. Raises ValueError with the reason if it was changed."""
+    """Name -> SHA-256. Raises ValueError with the reason if Culvert did not write it."""
     try:
-        text = content.decode()
+        lines = content.decode().split("\n")[:-1]
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8 text") from None
     sums: dict[str, str] = {}
-    for line in text.split("\n")[:-2]:
+    for line in lines:
         found = _LINE.fullmatch(line)
-        if found is None or not is_inside(found[2]) or found[2] == NAME or found[2] in sums:
+        if found is None or not is_inside(found[2]) or found[2] == NAME:
             raise ValueError("it has a line that Culvert does not write")
         sums[found[2]] = found[1]
     if not sums or write(sums) != content:
-        raise ValueError("its own sum is wrong")
+        raise ValueError("a line is missing, there twice or not in its place")
     return sums
 
 

@@ -1,6 +1,6 @@
 """Signatures of bundles by SSH keys: ``ssh-keygen -Y``, beside the bundle as ``BUNDLE.sig``.
 
-The seal detects damage; who made a bundle only a signature shows.
+The manifest detects damage; who made a bundle only a signature shows.
 """
 
 from __future__ import annotations

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import os
+import secrets
+import shutil
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from culvert.bundle import manifest
 from culvert.bundle.archive import (
+    MAGIC,
     MOST_FILES,
+    SUFFIX,
     TOO_MUCH,
     ArchiveError,
     most_content,
-    sums,
-    unpack,
+    read,
 )
-from culvert.bundle.seal import Packing, is_whole
 from culvert.bundle.write import files, refuse_present, sha256
 from culvert.errors import JournalError, UsageError
-from culvert.files.plain import open_own
+from culvert.files.folder import OpenFolder, any_folder
+from culvert.files.plain import open_own, open_plain
 from culvert.journal.journal import Journal
 
 _BLOCK = 512
@@ -59,21 +62,34 @@ def verify(what: Path, extract: Path | None = None) -> Verified:
 
 
 def _archive(path: Path, extract: Path | None) -> Verified:
-    if extract is not None:
-        refuse_present(extract)
-    packing = Packing.of_content(path) or Packing.of_name(path)
-    if packing is None:
+    with open_plain(path) as file:
+        named = file.read(len(MAGIC)) == MAGIC or path.name.endswith(SUFFIX)
+    if not named:
         raise UsageError(str(path), "it is not a bundle", "give a file from 'culvert bundle'")
-    problems = [] if is_whole(path, packing) else ["the archive was changed after it was sealed"]
-    found: dict[str, str] = {}
+    if extract is None:
+        return _checked(path)
+    refuse_present(extract)
+    with any_folder(extract.parent, make=True) as parent:
+        name = f".{extract.name}.{secrets.token_hex(4)}.part"
+        try:
+            with parent.below(name) as part:
+                found = _checked(path, part)
+            if not found.problems:
+                os.rename(
+                    name, extract.name, src_dir_fd=parent.descriptor, dst_dir_fd=parent.descriptor
+                )
+        finally:
+            shutil.rmtree(name, ignore_errors=True, dir_fd=parent.descriptor)
+    return found
+
+
+def _checked(path: Path, into: OpenFolder | None = None) -> Verified:
+    """Check an archive, and write its files into a folder, if one is given."""
     try:
-        found, listing = sums(path, packing)
-        problems += _compared(listing, found)
-        if extract is not None and not problems:
-            unpack(path, packing, found, extract)
+        found, listing = read(path, into)
     except ArchiveError as error:
-        problems.append(str(error))
-    return Verified(path, len(found), tuple(problems))
+        return Verified(path, 0, (str(error),))
+    return Verified(path, len(found), tuple(_compared(listing, found)))
 
 
 def _directory(path: Path, extract: Path | None) -> Verified:

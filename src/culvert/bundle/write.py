@@ -1,5 +1,4 @@
-"""Writes the bundle of a run: its journal, and what is made of only the journal, in one sealed
-file."""
+"""Writes the bundle of a run: its journal, and what is made of only the journal, in one file."""
 
 from __future__ import annotations
 
@@ -14,10 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from culvert.bundle import manifest
-from culvert.bundle.archive import pack
+from culvert.bundle.archive import SUFFIX, pack
 from culvert.bundle.crate import NAME as CRATE
 from culvert.bundle.crate import crate
-from culvert.bundle.seal import Packing, seal
 from culvert.bundle.signature import sign, signature_of
 from culvert.errors import UsageError
 from culvert.files.names import slug
@@ -28,7 +26,6 @@ from culvert.report.model import gather
 from culvert.report.run_info import RunInfo
 from culvert.report.tables import tables
 
-"""A study's name; any other text could be a path."""
 _SECRET = re.compile(rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----|OpenVPN Static key V1")
 
 
@@ -114,13 +111,9 @@ def bundle(directory: Path, target: Path | None, key: Path | None = None) -> Bun
 
     Raises UsageError.
     """
-    packing = Packing.GZIP if target is None else Packing.of_name(target)
-    if packing is None:
-        suffixes = " or ".join(one.suffix for one in Packing)
-        raise UsageError(
-            str(target), "its suffix does not name a compression", f"end in {suffixes}"
-        )
     if target is not None:
+        if target.suffix != SUFFIX:
+            raise UsageError(str(target), "a bundle is a zip file", f"end its name in {SUFFIX}")
         refuse_present(target)
     with tempfile.TemporaryDirectory(prefix="culvert-bundle-") as scratch:
         name = write_contents(directory, Path(scratch))
@@ -128,12 +121,11 @@ def bundle(directory: Path, target: Path | None, key: Path | None = None) -> Bun
         content = manifest.write({one: sha256(path) for one, path in members.items()})
         listing = Path(scratch) / manifest.NAME
         listing.write_bytes(content)
-        target = target or Path(f"{name}{packing.suffix}")
+        target = target or Path(f"{name}{SUFFIX}")
         refuse_present(target)
         packed = Path(scratch) / "packed"
         try:
-            pack({**members, manifest.NAME: listing}, name, packed, packing)
-            seal(packed, packing)
+            pack({**members, manifest.NAME: listing}, name, packed)
             signature = sign(packed, key) if key is not None else b""
             with packed.open("rb") as content_, replacing(target) as file:
                 shutil.copyfileobj(content_, file, _CHUNK)

@@ -16,7 +16,7 @@ from pathlib import Path
 import polars as pl
 
 from culvert.bundle import manifest
-from culvert.bundle.seal import Packing
+from culvert.bundle.archive import SUFFIX
 from culvert.bundle.verify import verify
 from culvert.errors import CulvertError, UsageError, some
 from culvert.files.folder import run_folder
@@ -108,7 +108,7 @@ def _bundles(given: Sequence[Path]) -> Iterator[Path]:
             yield top
         for folder, folders, names in os.walk(top):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
-            yield from (Path(folder, one) for one in sorted(names) if Packing.of_name(Path(one)))
+            yield from (Path(folder, one) for one in sorted(names) if one.endswith(SUFFIX))
 
 
 def _problem(what: Path, extract: Path | None = None) -> str:

@@ -14,7 +14,7 @@ from culvert.console import out, print_json
 app = typer.Typer()
 
 
-@app.command(epilog="Example: culvert bundle results/quick --out quick.tar.gz")
+@app.command(epilog="Example: culvert bundle results/quick --out quick.zip")
 def bundle(
     directory: Directory,
     file: Annotated[
@@ -22,7 +22,7 @@ def bundle(
         typer.Option(
             "--out",
             metavar="FILE",
-            help="File to write (.tar.gz or .tar.zst); default: a .tar.gz in this directory.",
+            help="File to write (.zip); default: a file in this directory, named after the study.",
         ),
     ] = None,
     key: Annotated[

@@ -13,7 +13,7 @@ from culvert.commands.words import Json
 app = typer.Typer()
 
 
-@app.command(cls=LabCommand, epilog="Example: culvert reproduce quick.tar.gz --out results/again")
+@app.command(cls=LabCommand, epilog="Example: culvert reproduce quick.zip --out results/again")
 def reproduce(
     ctx: typer.Context,
     bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", help="A bundle, unpacked or not.")],

@@ -14,7 +14,7 @@ from culvert.console import out, print_json
 app = typer.Typer()
 
 
-@app.command(epilog="Example: culvert verify quick.tar.gz")
+@app.command(epilog="Example: culvert verify quick.zip")
 def verify(
     what: Annotated[
         Path,
