@@ -51,13 +51,6 @@ def test_the_names_for_drivers_are_these() -> None:
     assert all(hasattr(authoring, name) for name in NAMES)
 
 
-def test_a_name_of_earlier_versions_reads_with_a_word() -> None:
-    with pytest.warns(DeprecationWarning, match="RunsPrograms is now a part of Vpn"):
-        assert authoring.RunsPrograms is authoring.Vpn
-    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
-        _ = authoring.Nothing
-
-
 def test_its_help_names_each_class_and_fits_a_few_screens() -> None:
     text = pydoc.plain(pydoc.render_doc(authoring))
     assert len(text.splitlines()) <= 150

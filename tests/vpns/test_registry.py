@@ -56,13 +56,6 @@ class NoVariants(NoVpn):
     variants = ()
 
 
-class Earlier(NoVpn):
-    name = "earlier"
-
-    def groups(self, members: list[object]) -> list[list[object]]:
-        return [members]
-
-
 class Timeless(NoVpn):
     name = "timeless"
     up_deadline_s = 0.0
@@ -93,12 +86,6 @@ def drivers() -> Registry:
             here("dummy", "WithOptions"),
         ]
     )
-
-
-def test_a_method_of_earlier_versions_is_read_with_a_word() -> None:
-    with pytest.warns(FutureWarning, match=r"VPN earlier: groups\(\) is not called any more"):
-        found = load([here("earlier", "Earlier")])
-    assert found.drivers["earlier"] is Earlier
 
 
 def test_ours_are_installed() -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from culvert.analysis.compare.comparison import Comparison
 from culvert.analysis.compare.verdict import Change
@@ -34,7 +33,7 @@ def across(a: Runs, b: Runs) -> str:
     """
     every = (*a, *b)
     labels = sorted({at(side.run.environment, "not_comparable") for side in every})
-    hypervisors = {_hypervisor(side.run.environment) for side in every}
+    hypervisors = {at(side.run.environment, "guest", "hypervisor") for side in every}
     if not any(labels):
         return ""
     if len(hypervisors) > 1 or len(labels) > 1:
@@ -42,11 +41,6 @@ def across(a: Runs, b: Runs) -> str:
     vpns = [side.vpn for side in every if side.vpn]
     paths = {vpn: path for side in every for vpn, path in side.run.data_paths.items()}
     return line_of(labels[0], paths).objection(vpns)
-
-
-def _hypervisor(environment: Mapping[str, Any]) -> str:
-    """Of the guest; runs before version 0.2 call it vehicle."""
-    return at(environment, "guest", "hypervisor") or at(environment, "guest", "vehicle")
 
 
 def warnings(a: Runs, b: Runs, found: Sequence[Comparison], *, in_run: bool) -> list[str]:

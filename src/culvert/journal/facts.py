@@ -11,7 +11,6 @@ from culvert.journal.codec import from_json
 from culvert.journal.marks import PART, checks_of, paths_of
 from culvert.journal.record import Part
 from culvert.journal.schema import CONTENT
-from culvert.metrics.renamed import renamed, spellings
 from culvert.results import Metric
 
 
@@ -102,9 +101,8 @@ def figures(sql: sqlite3.Connection, headline: Mapping[str, str]) -> dict[str, d
         "AND t.status = 'ok' AND t.block > 0 ORDER BY t.id"
     )
     for measurement, metric in headline.items():
-        for name in spellings(metric):
-            for key, block, value in sql.execute(query, (measurement, name)):
-                found.setdefault(key, {})[block] = value
+        for key, block, value in sql.execute(query, (measurement, metric)):
+            found.setdefault(key, {})[block] = value
     return found
 
 
@@ -123,7 +121,7 @@ def _parts(sql: sqlite3.Connection, block: int, key: str) -> Iterator[Part]:
         yield Part(
             paths_of(from_json(evidence), PART),
             tuple(
-                Metric(renamed(name), unit, value, from_json(labels))
+                Metric(name, unit, value, from_json(labels))
                 for name, unit, value, labels in metrics
             ),
         )

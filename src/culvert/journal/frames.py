@@ -10,7 +10,6 @@ from typing import Any
 import polars as pl
 
 from culvert.journal.values import Unpacking
-from culvert.metrics.renamed import RENAMED, renamed
 
 Schema = dict[str, type[pl.DataType] | pl.DataType]
 
@@ -80,8 +79,6 @@ _STORED = {
 _CHUNK = 10_000
 """Rows converted at a time: a long run has millions of them."""
 
-_NAMES = ("measurement", "metric", "name")
-"""Columns with names that may have changed since they were written."""
 _METRICS: Schema = {
     "trial": pl.Int64,
     "metric": pl.String,
@@ -151,7 +148,7 @@ def points(sql: sqlite3.Connection, path: Path) -> Iterator[tuple[Any, ...]]:
     for number, trial, name, unit, labels, t_ns, value in sql.execute(
         "SELECT id, trial_id, name, unit, labels, t_ns, value FROM series ORDER BY id"
     ):
-        yield trial, renamed(name), unit, labels, *unpacking.series(t_ns, value, number)
+        yield trial, name, unit, labels, *unpacking.series(t_ns, value, number)
 
 
 def _frame(sql: sqlite3.Connection, query: str, schema: Schema) -> pl.DataFrame:
@@ -164,7 +161,4 @@ def _frame(sql: sqlite3.Connection, query: str, schema: Schema) -> pl.DataFrame:
     while chunk := cursor.fetchmany(_CHUNK):
         part = pl.DataFrame(chunk, schema=schema, orient="row")
         parts.append(part.with_columns(shared.cast(pl.Categorical)))
-    names = pl.col([name for name in _NAMES if name in schema])
-    return (
-        pl.concat(parts).with_columns(shared.cast(pl.String)).with_columns(names.replace(RENAMED))
-    )
+    return pl.concat(parts).with_columns(shared.cast(pl.String))

@@ -29,7 +29,7 @@ from culvert.study.problems import placed, problems_of, study_error
 from culvert.study.reading import Reading
 from culvert.study.shipped import find_study
 from culvert.study.table import near
-from culvert.study.toml import MOST_BYTES, read_toml, with_new_names
+from culvert.study.toml import MOST_BYTES, read_toml
 from culvert.study.vpn_id import BASELINE
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
@@ -95,7 +95,6 @@ class Study(Edition):
         Files that it names are searched in ``directory``; with None they are not read.
         """
         data, lines = read_toml(text, source)
-        data, renames = with_new_names(data)
         data, lacking_lab = without_lacking_topology(data)
         try:
             file = StudyFile.model_validate(data, context={DIRECTORY: directory}).expanded()
@@ -111,7 +110,7 @@ class Study(Edition):
             found = placed(reading.problems, partial(places_of, catalogue=catalogue))
             raise study_error(source, found, lines)
         edition = reading.editions[scale]
-        vpns, notes = edition.vpns, renames
+        vpns, notes = edition.vpns, list[str]()
         if BASELINE not in vpns:
             vpns = (BASELINE, *vpns)
             notes.append(f'the baseline "{BASELINE}" was added: every block measures it')

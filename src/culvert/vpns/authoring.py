@@ -57,8 +57,6 @@ What its test calls::
 
 from __future__ import annotations
 
-import warnings
-
 from culvert.errors import LabError, NotPossible, VpnError
 from culvert.labs.base import Ends, Lab
 from culvert.labs.capability import TUNNEL, Capability
@@ -191,14 +189,6 @@ __all__ = [
     "wait_for_fact",
     "wait_for_ping",
 ]
-
-
-def __getattr__(name: str) -> object:
-    """Names of earlier versions."""
-    if name == "RunsPrograms":
-        warnings.warn("RunsPrograms is now a part of Vpn", DeprecationWarning, stacklevel=2)
-        return Vpn
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -34,14 +33,6 @@ _KINDS = {
     if not name.startswith("_") and isinstance(found, property | FunctionType)
 }
 """Names of a driver that are properties (True) or methods."""
-_REPLACED = {
-    "groups": "newcomers",
-    "bring_up": "register()",
-    "serve_all": "serve()",
-    "join_all": "join()",
-    "length_on_underlay": "outer_length()",
-}
-"""Methods that a driver could override, with what it defines instead."""
 _WORD = re.compile(r"[a-z0-9][a-z0-9-]*")
 _OPTION = re.compile(r"[a-z0-9][a-z0-9-]*(-N)?")
 """``tun-mtu-N`` is an option with a number: a study writes ``tun-mtu-6000``."""
@@ -145,16 +136,7 @@ def load(points: Iterable[EntryPoint]) -> Registry:
             )
         else:
             drivers[point.name] = driver
-            _name_what_is_replaced(driver)
     return Registry(drivers, broken)
-
-
-def _name_what_is_replaced(driver: type[Vpn]) -> None:
-    """Warn of a method of earlier versions that is not called any more."""
-    for method, instead in _REPLACED.items():
-        if hasattr(driver, method):
-            what = f"VPN {driver.name}: {method}() is not called any more"
-            warnings.warn(f"{what}: define {instead}", FutureWarning, stacklevel=2)
 
 
 def contract_faults(driver: object, name: str) -> list[str]:

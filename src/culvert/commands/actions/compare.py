@@ -18,7 +18,6 @@ from culvert.compare.words import sheet
 from culvert.console import PIPE_WIDTH, SafeConsole, out
 from culvert.errors import UsageError
 from culvert.files.target import replacing
-from culvert.metrics.renamed import renamed
 
 _SHARE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*")
 
@@ -71,7 +70,7 @@ def metrics_of(text: str | None) -> tuple[str, ...]:
         return ()
     if text == "all":
         return ("*",)
-    return tuple(renamed(word.strip()) for word in text.split(",") if word.strip())
+    return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
 def write(outcome: CompareOutcome, form: Form, file: Path | None) -> None:
