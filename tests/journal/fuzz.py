@@ -46,7 +46,7 @@ _SPICES: tuple[object, ...] = (
     "{", '{"a":{}}', '{"a":[]}', '{"packet_size":{}}', '{"packet_size":[[1]]}', '{"streams":1e400}',
     '{"condition":7}', '{"condition":[{"name":[]}]}', '{"scale":[]}', '{"scale":{"a":1}}',
     '{"checks":7}', '{"checks":[7,{"name":"data path","figures":7}]}', '{"checks":{"name":1}}',
-    '{"topology":{"nodes":[7]}}', '{"topology":{"paths":[["a"]]}}', '{"part":7,"missing_paths":{}}',
+    '{"topology":{"nodes":[7]}}', '{"topology":{"paths":[["a"]]}}', '{"host_lost":7}',
     '{"underlay":{"a":{"passages":{"b":[7]}}}}', '{"clients":"x"}', '{"clients":1e300}',
     '{"imported":7}', '{"imported":{"file":7,"line":[],"name":{}}}', '{"proved":[]}',
     '{"cpu":7,"kernel":[]}', '{"cpu":{"model":{}}}', '{"not_comparable":["x"]}', '{"node":"a"}',

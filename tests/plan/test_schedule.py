@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from culvert.plan.plan import Cell, Plan, Trial
-from culvert.plan.schedule import Schedule, Unplaced, next_key
+from culvert.plan.schedule import Schedule
 from culvert.plan.stopping import OpenQuestions, StopReason
 from culvert.study.blocks import StopRule
 from tests.plan.simulated import cells
@@ -24,6 +24,7 @@ class Lab:
         self.trial_s = trial_s
         self.now_s = 0.0
         self.done: set[tuple[int, str]] = set()
+        self.to_repeat: set[tuple[int, str]] = set()
         self.values: dict[str, dict[int, float]] = defaultdict(dict)
         self.trials: list[Trial] = []
         self.unsupported: set[Cell] = set()
@@ -42,6 +43,7 @@ class Lab:
         schedule = Schedule(
             plan,
             self.done,
+            self.to_repeat,
             elapsed_s=lambda: self.now_s,
             values=lambda: self.values,
             unsupported=lambda: self.told,
@@ -186,7 +188,7 @@ def test_a_trial_that_lost_its_host_is_repeated_in_a_block_that_left_others_out(
     before = len(lab.trials)
     again = (FIRST - 1, PLAN.cells[2].key)
     lab.done.remove(again)
-    lab.done.add((again[0], next_key(Unplaced.LOST, *again, lab.done)))
+    lab.to_repeat.add(again)
     lab.run(EACH)
     assert [(trial.block, trial.cell.key) for trial in lab.trials[before:]] == [again]
 

@@ -23,7 +23,6 @@ from .synthetic import make_run
 EVIDENCE: tuple[object, ...] = (
     {"checks": 7},
     {"checks": [7, {"name": "x"}, {"passed": False}]},
-    {"part": 7, "missing_paths": {"a": 1}},
     {"marks": 7},
     {"vpn": 7, "underlay": 7, "topology": 7},
     {"underlay": {"a": {"passages": {"b": [7]}, "steering": {"eth0": {"rps": 7}}}}},

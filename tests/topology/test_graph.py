@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from culvert.errors import UsageError
 from culvert.topology.graph import Network, NodeSpec, Path, Role, Topology
-from culvert.topology.shapes import mesh, pair, routed, serving, star
+from culvert.topology.shapes import mesh, pair, routed, star
 from tests.topology.drawn import topologies
 
 AB = (NodeSpec("a"), NodeSpec("b"))
@@ -69,43 +68,3 @@ def test_without_a_network_there_is_no_way() -> None:
     with pytest.raises(UsageError, match="no network leads from a to b") as caught:
         Topology("odd", AB, (), PATH).between("a", "b")
     assert caught.value.remedy
-
-
-@given(topologies(), st.data())
-def test_what_is_left_without_lost_nodes_is_a_topology(
-    topology: Topology, data: st.DataObject
-) -> None:
-    names = [node.name for node in topology.members]
-    lost = data.draw(st.sets(st.sampled_from(names)))
-    left = topology.without(lost)
-    assert [node for node in topology.members if node.name not in lost] == list(left.members)
-    assert set(topology.paths_without(lost)) <= set(left.paths) <= set(topology.paths)
-    for path in left.paths:
-        assert left.between(path.source, path.target) == topology.between(path.source, path.target)
-    for router in left.of_role(Role.ROUTER) if lost else ():
-        assert len(left.networks_of(router.name)) > 1
-
-
-TWO_PAIRS = mesh(5, paths=[Path("a", "b"), Path("c", "d")])
-CLIENTS = star(3, every_path=True)
-
-
-@pytest.mark.parametrize(
-    ("topology", "lost", "paths"),
-    [
-        (TWO_PAIRS, set(), ["a>b", "c>d"]),
-        (TWO_PAIRS, {"b"}, ["c>d"]),
-        (TWO_PAIRS, {"b", "c"}, []),
-        (TWO_PAIRS, {"e"}, []),  # no path ends there: it is there for all of them
-        (TWO_PAIRS, {"core"}, []),
-        (serving(TWO_PAIRS, [Role.CONTROL]), {"control"}, []),
-        (serving(TWO_PAIRS, [Role.CONTROL]), {"a"}, ["c>d"]),
-        (CLIENTS, {"c2"}, ["c1>gateway", "c3>gateway"]),
-        (CLIENTS, {"gateway"}, []),
-        (pair(), {"b"}, []),
-    ],
-)
-def test_a_path_needs_its_ends_and_all_that_serve(
-    topology: Topology, lost: set[str], paths: list[str]
-) -> None:
-    assert [str(path) for path in topology.paths_without(lost)] == paths

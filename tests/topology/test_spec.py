@@ -115,16 +115,3 @@ def test_each_single_link_gets_a_seed_of_its_own() -> None:
     assert seeded.link.seed == 40
     assert {name: link.seed for name, link in seeded.links.items()} == {"b-core": 41, "c-core": 42}
     assert seeded.with_seed(1) == spec.with_seed(1)
-
-
-def test_links_stay_as_they_are_without_other_paths_and_lost_nodes() -> None:
-    chain = mesh(4, paths=[Path("a", "b"), Path("b", "c"), Path("c", "d")])
-    spec = LabSpec(topology=chain, link=LOSSY, links={"d-core": SLOW_UP})
-    left = spec.only((Path("a", "b"),), without={"d"})
-    assert left.topology.nodes == chain.nodes  # so that each has the same host
-    assert left.present.topology.paths == (Path("a", "b"),)
-    assert [node.name for node in left.present.topology.members] == ["a", "b", "c"]
-    # Node b is still the source of another path, so that its link is impaired.
-    for there in (left, left.present):
-        assert there.path_link(Path("a", "b")) == spec.path_link(Path("a", "b"))
-    assert spec.only(chain.paths) is spec

@@ -4,14 +4,15 @@ on."""
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from culvert.journal.codec import from_json
-from culvert.journal.marks import PART, checks_of, paths_of
-from culvert.journal.record import Part
+from culvert.journal.marks import HOST_LOST, checks_of
 from culvert.journal.schema import CONTENT
-from culvert.results import Metric
+
+LOST_A_HOST = f"json_extract(evidence, '$.{HOST_LOST}')"
+"""Condition on a trial."""
 
 
 def run_facts(sql: sqlite3.Connection) -> dict[str, Any]:
@@ -84,6 +85,12 @@ def done(sql: sqlite3.Connection) -> set[tuple[int, str]]:
     return set(sql.execute("SELECT block, cell_key FROM trial"))
 
 
+def to_repeat(sql: sqlite3.Connection) -> set[tuple[int, str]]:
+    """Those of them that lost a host: a resumed run repeats them."""
+    query = f"SELECT block, cell_key FROM trial WHERE {LOST_A_HOST}"  # noqa: S608 - a constant
+    return set(sql.execute(query))
+
+
 def measured_s(sql: sqlite3.Connection) -> float:
     """Seconds that all trials took."""
     (seconds,) = sql.execute("SELECT total(duration_s) FROM trial").fetchone()
@@ -104,24 +111,3 @@ def figures(sql: sqlite3.Connection, headline: Mapping[str, str]) -> dict[str, d
         for key, block, value in sql.execute(query, (measurement, metric)):
             found.setdefault(key, {})[block] = value
     return found
-
-
-def parts(sql: sqlite3.Connection, block: int, keys: Iterable[str]) -> list[Part]:
-    """The parts of a block with these keys."""
-    return [part for key in keys for part in _parts(sql, block, key)]
-
-
-def _parts(sql: sqlite3.Connection, block: int, key: str) -> Iterator[Part]:
-    place = "SELECT id, evidence FROM trial WHERE block = ? AND cell_key = ?"
-    for number, evidence in sql.execute(place, (block, key)).fetchall():
-        metrics = sql.execute(
-            "SELECT metric, unit, value, labels FROM metric WHERE trial_id = ? ORDER BY id",
-            (number,),
-        )
-        yield Part(
-            paths_of(from_json(evidence), PART),
-            tuple(
-                Metric(name, unit, value, from_json(labels))
-                for name, unit, value, labels in metrics
-            ),
-        )

@@ -19,7 +19,7 @@ from culvert.errors import JournalError, UsageError
 from culvert.journal import facts, frames
 from culvert.journal.codec import json_text, now_text
 from culvert.journal.hold import Hold, make_file
-from culvert.journal.record import InstallRecord, Part, RunHead, TrialRecord
+from culvert.journal.record import InstallRecord, RunHead, TrialRecord
 from culvert.journal.resuming import refuse_other
 from culvert.journal.rows import (
     child_rows,
@@ -162,9 +162,13 @@ class Journal:
     # -- writing -----------------------------------------------------------------------------------
 
     def record(self, trial: TrialRecord) -> int:
-        """Write a trial; return its id. It is on disk when this returns (else JournalError)."""
+        """Write a trial, in place of one that lost a host; return its id. It is on disk when this
+        returns (else JournalError)."""
         self._writing()
+        place = trial.block, trial.cell_key
         with self._transaction():
+            here = f"block = ? AND cell_key = ? AND {facts.LOST_A_HOST}"
+            self._sql.execute(f"DELETE FROM trial WHERE {here}", place)  # noqa: S608 - constants
             return self._insert_trial(trial)
 
     def record_all(self, trials: Iterable[TrialRecord]) -> int:
@@ -207,6 +211,12 @@ class Journal:
         """Block and cell key of every trial, whatever its status."""
         with self._reading():
             return facts.done(self._sql)
+
+    def to_repeat(self) -> set[tuple[int, str]]:
+        """Those of them that lost a host: a resumed run repeats them, and ``record`` replaces
+        them."""
+        with self._reading():
+            return facts.to_repeat(self._sql)
 
     def trials(self, *, checks_until: int | None = None) -> pl.DataFrame:
         """One row per trial, in the order of measuring, warm-up blocks (block < 1) included.
@@ -252,10 +262,6 @@ class Journal:
         """
         with self._reading():
             return facts.figures(self._sql, headline)
-
-    def parts(self, block: int, keys: Iterable[str]) -> list[Part]:
-        with self._reading():
-            return facts.parts(self._sql, block, keys)
 
     def measured_s(self) -> float:
         """Seconds that all trials took, those of earlier sessions included."""

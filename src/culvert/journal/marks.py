@@ -15,11 +15,6 @@ HOST_LOST = "host_lost"
 """The key in the evidence of a trial whose host could not be reached (any more)."""
 SEARCHED = "searched_packets"
 """Of a check: the packets that were searched for clear text."""
-PART = "part"
-"""The key in the evidence of a trial of some paths only, those that did not need a lost host."""
-
-MISSING_PATHS = "missing_paths"
-"""The key in the evidence of a trial that lost a host: the paths that were not measured."""
 NOTES = "notes"
 """The key in the evidence of a verification of real links: what changed since the block before."""
 PATH = "path"
@@ -62,12 +57,6 @@ def checks_of(evidence: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The checks of a trial's proof, from its evidence."""
     checks = evidence.get(CHECKS)
     return [one for one in checks if isinstance(one, Mapping)] if isinstance(checks, list) else []
-
-
-def paths_of(evidence: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """The paths under PART or MISSING_PATHS."""
-    paths = evidence.get(key)
-    return tuple(map(str, paths)) if isinstance(paths, list) else ()
 
 
 def _is_mark(found: object) -> bool:

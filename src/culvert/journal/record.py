@@ -39,14 +39,6 @@ class TrialRecord:
 
 
 @dataclass(frozen=True)
-class Part:
-    """What a trial measured on some paths, those that did not need a lost host."""
-
-    paths: tuple[str, ...]
-    metrics: tuple[Metric, ...]
-
-
-@dataclass(frozen=True)
 class InstallRecord:
     """The installation of a VPN: its duration is a result too."""
 

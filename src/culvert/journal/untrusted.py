@@ -45,7 +45,7 @@ _LIMITS = {
 }
 _TABLES = {*COLUMNS, "sqlite_master", "sqlite_schema", "sqlite_sequence"}
 _FUNCTIONS = {
-    "count", "instr", "json_remove", "json_valid", "max", "total", "typeof",
+    "count", "instr", "json_extract", "json_remove", "json_valid", "max", "total", "typeof",
 }  # fmt: skip
 _PRAGMAS = {"application_id", "user_version", "quick_check", "page_count", "page_size"}
 _OPS_BETWEEN_LOOKS = 10_000

@@ -130,10 +130,6 @@ class Lab(ABC, Generic[AnyNode]):
         """Packets that the underlay has blocked as the lab requests, in words."""
         return ()
 
-    def lost(self) -> Mapping[str, CulvertError]:
-        """The nodes whose machines cannot be used, each with the error."""
-        return {}
-
     @property
     def programs(self) -> Sequence[Process]:
         """Culvert's own, that make its links."""

@@ -1,17 +1,12 @@
 """The sequence of a run's trials, until the plan ends it. Pure.
 
-Some are measured once more in their block: a resumed run measures what is missing where a host was
-lost; what was measured on paths that did not need the host is a trial of its own, a part; a link
-that was not as requested is verified again. The journal keeps each of them, with a key that leaves
-the place of the cell in its block free.
+A resumed run repeats the trials that lost a host, in their blocks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
-from enum import StrEnum
-from itertools import count, takewhile
 
 from culvert.plan.plan import Done, Plan, Trial
 from culvert.plan.stopping import Decision, OpenQuestions, StopReason, decide
@@ -22,36 +17,6 @@ Place = tuple[int, str]
 """Block and key of a trial in the journal."""
 
 
-class Unplaced(StrEnum):
-    """Kinds of trials beside the one of a cell in its block; a value follows the cell's key."""
-
-    LOST = "/lost-"
-    PART = "/part-"
-    REFUTED = "/refuted-"
-
-
-def keys_of(kind: Unplaced, block: int, cell_key: str, done: Collection[Place]) -> list[str]:
-    """The keys of a cell's trials of this kind in a block, in the order of measuring."""
-    numbered = (f"{cell_key}{kind}{number}" for number in count(1))
-    return list(takewhile(lambda key: (block, key) in done, numbered))
-
-
-def next_key(kind: Unplaced, block: int, cell_key: str, done: Collection[Place]) -> str:
-    """The key of a cell's next trial of this kind in a block."""
-    return f"{cell_key}{kind}{len(keys_of(kind, block, cell_key, done)) + 1}"
-
-
-def to_repeat(done: Collection[Place]) -> frozenset[Place]:
-    """Places of cells whose trials lost a host, without those that were measured since."""
-    lost = {
-        (block, key.partition(kind)[0])
-        for block, key in done
-        for kind in (Unplaced.LOST, Unplaced.PART)
-        if kind in key
-    }
-    return frozenset(lost - set(done))
-
-
 Values = Mapping[str, Mapping[int, float]]
 """The figure of each trial that counted, by cell key and block."""
 
@@ -59,7 +24,8 @@ Values = Mapping[str, Mapping[int, float]]
 class Schedule:
     """Iterating yields trials; ``decision`` is the reason to continue or end.
 
-    Pure: the clock and the values are passed in. ``elapsed_s()`` is the time measured so far, that
+    Pure: the clock and the values are passed in. ``to_repeat`` are trials that lost a host, which
+    are not ``done``. ``elapsed_s()`` is the time measured so far, that
     of an interrupted run included; ``values()`` returns the figures, those of the trials just
     yielded included; ``unsupported()`` the keys of cells that turned out not to be possible here,
     which are not tried again; ``asked(block)`` the questions that were open after a block.
@@ -73,6 +39,7 @@ class Schedule:
         self,
         plan: Plan,
         done: Done,
+        to_repeat: Done = frozenset(),
         *,
         elapsed_s: Callable[[], float],
         values: Callable[[], Values],
@@ -81,7 +48,7 @@ class Schedule:
     ) -> None:
         self.plan = plan
         self.done = frozenset(done)
-        self._to_repeat = to_repeat(self.done)
+        self._to_repeat = frozenset(to_repeat)
         self.decision = Decision(StopReason.GO_ON)
         self._elapsed_s = elapsed_s
         self._values = values
@@ -89,7 +56,7 @@ class Schedule:
         self._asked = asked
 
     def __iter__(self) -> Iterator[Trial]:
-        last_done = max((block for block, _ in self.done), default=0)
+        last_done = max((block for block, _ in self.done | self._to_repeat), default=0)
         for number in self.plan.block_numbers() if self.plan.cells else ():
             if number > max(last_done, 1) and not self._active():
                 self._end(StopReason.NOTHING)

@@ -14,13 +14,12 @@ from typing import Any
 
 import polars as pl
 
-from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
 from culvert.journal.record import TrialRecord
 from culvert.json_text import read_json
 from culvert.labs.passage import PASSAGES, UNKNOWN
 from culvert.plan.plan import Cell, Trial
-from culvert.plan.schedule import Place, Unplaced, keys_of, next_key
+from culvert.plan.schedule import Place
 from culvert.results import Status
 from culvert.run.outlook.expected import LinkOf, emulated, verification_of
 from culvert.run.trials.finding import TrialFinding
@@ -30,6 +29,8 @@ Passages = dict[tuple[str, str], Mapping[str, str]]
 """Device, gateway, source and TTL by the names of both nodes, the one that sends first."""
 POSITION = 0
 """Position of a verification in its block: before all trials."""
+REFUTED = "/refuted-"
+"""Follows the key of a verification after which the link is verified again, and a number."""
 ATTEMPTS = 3
 """Verifications of a link in a block, until it is as requested."""
 
@@ -81,39 +82,41 @@ class Underlays:
         trial: Trial,
         done: Collection[Place],
         execute: Callable[[Trial], TrialFinding],
-    ) -> list[TrialRecord]:
+    ) -> TrialRecord | None:
         """Measure the link that the trial is about to use, unless that was done in its block. If a
-        host was lost then, what is missing is measured; if the link was not as requested, it is
-        measured again.
+        host was lost then, or the link was not as requested, it is measured again.
 
-        Returns the records to keep.
+        Returns the record to keep.
         """
         place = trial.block, trial.cell.condition
         known = self._verdicts.get(place)
         if known is not None and not (known.evidence.host_lost or place in self._again):
-            return []
+            return None
         if not self._real and not emulated(self._link_of, trial.cell.condition):
-            return []
+            return None
         cell = verification_of(trial.cell.condition)
         if (trial.block, cell.key) in done:
             self._verdicts[place] = self._recalled(trial.block, cell)
-            return []
+            return None
         started_at, begun = datetime.now(UTC), time.monotonic()
         verification = Trial(trial.block, POSITION, cell)
         finding = execute(verification)
         self._compare_paths(trial, finding)
-        kept = {*done, *self._refuted}
-        earlier = len(keys_of(Unplaced.REFUTED, trial.block, cell.key, kept))
+        refuted = f"{cell.key}{REFUTED}"
+        earlier = sum(
+            block == trial.block and key.startswith(refuted)
+            for block, key in {*done, *self._refuted}
+        )
         again = finding.status is Status.INVALID and not self._real and earlier < ATTEMPTS - 1
         self._verdicts[place] = finding
         self._again.discard(place)
-        *parts, record = finding.records(verification, started_at, time.monotonic() - begun)
+        record = finding.record(verification, started_at, time.monotonic() - begun)
         if again:
             self._again.add(place)
-            key = next_key(Unplaced.REFUTED, trial.block, cell.key, kept)
+            key = f"{refuted}{earlier + 1}"
             self._refuted.add((trial.block, key))
             record = replace(record, cell_key=key)
-        return [*parts, record]
+        return record
 
     def _compare_paths(self, trial: Trial, finding: TrialFinding) -> None:
         """Note where the paths of packets differ from those in the block before."""
@@ -136,16 +139,10 @@ class Underlays:
                 return int(row["block"]), passages
         return None
 
-    def lost(self, trial: Trial) -> Mapping[str, CulvertError]:
-        """The nodes whose paths were not verified for this trial, because they were lost."""
-        verdict = self._verdicts.get((trial.block, trial.cell.condition))
-        return {} if verdict is None else verdict.lost
-
     def objection(self, trial: Trial) -> TrialFinding | None:
-        """A finding for the trial if its link failed the verification: the trial cannot count. None
-        if some of its paths were verified."""
+        """A finding for the trial if its link failed the verification: the trial cannot count."""
         verdict = self._verdicts.get((trial.block, trial.cell.condition))
-        if verdict is None or verdict.status is Status.OK or verdict.lost:
+        if verdict is None or verdict.status is Status.OK:
             return None
         host_lost = verdict.evidence.host_lost
         as_it_is = host_lost or verdict.status is Status.UNSUPPORTED

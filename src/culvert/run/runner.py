@@ -18,11 +18,11 @@ from culvert import interruption
 from culvert.defect import as_error, show_if_wanted
 from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
-from culvert.journal.marks import HOST_LOST, PART
-from culvert.journal.record import Part, TrialRecord
+from culvert.journal.marks import HOST_LOST
+from culvert.journal.record import TrialRecord
 from culvert.measurements.base import Measurement
 from culvert.plan.plan import PROFILED, Cell, Plan, Trial
-from culvert.plan.schedule import Place, Schedule, Unplaced, keys_of, next_key
+from culvert.plan.schedule import Place, Schedule
 from culvert.plan.stopping import OpenQuestions
 from culvert.results import Status
 from culvert.run.links import ATTEMPTS, Underlays
@@ -40,8 +40,7 @@ from culvert.run.pods import stage as pods
 from culvert.run.pods.cluster import Clusters
 from culvert.run.profile.pictures import Profiles
 from culvert.run.questions import line_here, open_questions
-from culvert.run.trials.attempt import Around
-from culvert.run.trials.execution import Earlier, Execution, of_build
+from culvert.run.trials.execution import Around, Execution, of_build
 from culvert.run.trials.finding import TrialFinding
 from culvert.run.trials.stage import LabFactory, Tunnels
 from culvert.study.catalogue import Catalogue
@@ -100,7 +99,7 @@ class Runner:
         self._verified: dict[Place, TrialRecord] = {}
         """Verifications of links by their places: a study may have the same cell."""
         self._written: set[Place] = set()
-        """Every trial in the journal."""
+        """Every trial in the journal that is not to be repeated."""
         self._tried: Counter[str] = Counter()
         """Trials by cell key, including those of earlier sessions."""
 
@@ -109,7 +108,8 @@ class Runner:
 
         Raises JournalError if a trial cannot be written; earlier trials stay in the journal.
         """
-        done = self._journal.done()
+        to_repeat = self._journal.to_repeat()
+        done = self._journal.done() - to_repeat
         self._written = set(done)
         self._tried.update(cell for _, cell in done)
         earlier_s = self._journal.measured_s()
@@ -121,6 +121,7 @@ class Runner:
         schedule = Schedule(
             self._plan,
             done,
+            to_repeat,
             elapsed_s=lambda: earlier_s + time.monotonic() - begun,
             values=lambda: self._values,
             unsupported=lambda: self._unsupported,
@@ -135,11 +136,7 @@ class Runner:
             self._journal.refuse_vanished()
             record = self._verified.get((trial.block, trial.cell.key))
             if record is None:
-                *parts, record = self._one(trial)
-                for each in (*parts, record):
-                    self._record(each, tally)
-                for part in parts:
-                    tally.add(part)
+                record = self._record(self._one(trial), tally)
             self._tried[trial.cell.key] += 1
             self._note(step, record, tally)
             if record.status is Status.OK:
@@ -166,8 +163,7 @@ class Runner:
                 tally.notes.append(
                     f"no profile of {cell.vpn}, {cell.measurement}: {finding.reason}"
                 )
-            for record in finding.records(trial, started_at, time.monotonic() - begun):
-                self._record(record, tally)
+            self._record(finding.record(trial, started_at, time.monotonic() - begun), tally)
 
     def _open_questions(self, block: int) -> OpenQuestions:
         seen = self._journal.rows().filter(pl.col("block") <= block)
@@ -188,17 +184,18 @@ class Runner:
     ) -> None:
         cell = verification_of(trial.cell.condition)
         for _ in range(ATTEMPTS if trial.cell == cell else 1):
-            for verification in self._underlays.verify(trial, done, self._execute):
-                record = self._record(verification, tally)
-                place = record.block, record.cell_key
-                self._verified[place] = record
-                if cell not in self._plan.present or place != (trial.block, cell.key):
-                    tally.add(record, link=True)
-                if record.status is Status.OK:
-                    self._stopwatch.note(cell, record.duration_s, record.measuring_s)
+            verification = self._underlays.verify(trial, done, self._execute)
+            if verification is None:
+                return
+            record = self._record(verification, tally)
+            place = record.block, record.cell_key
+            self._verified[place] = record
+            if cell not in self._plan.present or place != (trial.block, cell.key):
+                tally.add(record, link=True)
+            if record.status is Status.OK:
+                self._stopwatch.note(cell, record.duration_s, record.measuring_s)
 
-    def _one(self, trial: Trial) -> list[TrialRecord]:
-        """Its records, its own last."""
+    def _one(self, trial: Trial) -> TrialRecord:
         started_at, begun = datetime.now(UTC), time.monotonic()
         finding = (
             self._lacking(trial.cell)
@@ -206,7 +203,7 @@ class Runner:
             or self._underlays.objection(trial)
         )
         if finding is None:
-            finding = self._execute(trial, self._underlays.lost(trial))
+            finding = self._execute(trial)
             if self._clusters is not None and finding.status is Status.FAILED:
                 self._clusters.require_reachable()
             failures = self._failures[trial.cell.vpn, trial.cell.condition]
@@ -215,28 +212,17 @@ class Runner:
                 failures.append(finding.reason)
             elif finding.status is Status.OK:
                 failures.clear()
-        return finding.records(trial, started_at, time.monotonic() - begun)
+        return finding.record(trial, started_at, time.monotonic() - begun)
 
     def _record(self, record: TrialRecord, tally: Tally) -> TrialRecord:
-        """Write it; one that lost a host leaves the place of its cell in the block free."""
         lost = bool(record.evidence.get(HOST_LOST))
-        if lost or record.evidence.get(PART):
-            kind = Unplaced.LOST if lost else Unplaced.PART
-            key = next_key(kind, record.block, record.cell_key, self._written)
-            record = replace(record, cell_key=key)
-            tally.hosts_lost += lost
-            tally.in_part += not lost
         self._journal.record(record)
-        self._written.add((record.block, record.cell_key))
+        tally.hosts_lost += lost
+        if not lost:
+            self._written.add((record.block, record.cell_key))
         return record
 
-    def _execute(
-        self,
-        trial: Trial,
-        lost: Mapping[str, CulvertError] = MappingProxyType({}),
-        around: Around = nullcontext,
-    ) -> TrialFinding:
-        """``lost`` are nodes without which it is measured."""
+    def _execute(self, trial: Trial, around: Around = nullcontext) -> TrialFinding:
         cell = trial.cell
         try:
             spec = self._study.lab_spec(cell.condition, self._cores)
@@ -249,10 +235,7 @@ class Runner:
             if self._clusters is not None and not measurement.of_the_link:
                 clusters, sizes = self._clusters, self._max_sizes
                 return pods.execute(vpn, spec, measurement, parameters, clusters, sizes)
-            earlier = Earlier(self._parts(trial), lost)
-            execution = Execution(
-                vpn, spec, measurement, parameters, self._tunnels, earlier, around
-            )
+            execution = Execution(vpn, spec, measurement, parameters, self._tunnels, around)
             build = self._study.build_of(cell.vpn)
             return execution.execute() if build is None else of_build(build, execution, cell.vpn)
         except CulvertError as error:
@@ -262,11 +245,6 @@ class Runner:
             # A defect of a third-party driver or measurement must affect its own trials only.
             show_if_wanted(error)
             return TrialFinding.of_error(as_error(error, f"{cell.vpn}, {cell.measurement}"))
-
-    def _parts(self, trial: Trial) -> list[Part]:
-        """What was measured of it before a host was lost."""
-        keys = keys_of(Unplaced.PART, trial.block, trial.cell.key, self._written)
-        return self._journal.parts(trial.block, keys) if keys else []
 
     def _lacking(self, cell: Cell) -> TrialFinding | None:
         if cell.key in self._refused:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -26,8 +25,6 @@ class Role(StrEnum):
 
 MEMBERS = frozenset({Role.MEMBER, Role.CLIENT, Role.GATEWAY})
 """Roles of nodes at a tunnel's end."""
-ENDS = frozenset({Role.MEMBER, Role.CLIENT})
-"""Roles of members that serve no others."""
 SERVERS = frozenset({Role.CONTROL, Role.RELAY})
 """Roles of nodes that a VPN needs in addition to its members."""
 
@@ -148,29 +145,6 @@ class Topology:
                 f"topology {self.name}", f"no network leads from {source} to {target}", "add one"
             )
         return ways[target]
-
-    def paths_without(self, lost: Set[str]) -> tuple[Path, ...]:
-        """The measured paths that need none of these nodes: a path needs all nodes but members and
-        clients at the ends of other paths only."""
-        ends = {end for path in self.paths for end in (path.source, path.target)}
-        if any(name not in ends or self.node(name).role not in ENDS for name in lost):
-            return ()
-        return tuple(path for path in self.paths if not lost & {path.source, path.target})
-
-    def without(self, lost: Set[str]) -> Topology:
-        """The same without these nodes, their networks and paths, and without routers that then
-        join nothing."""
-        gone, idle = set[str](), set(lost)
-        while idle:
-            gone |= idle
-            networks = tuple(each for each in self.networks if not gone & {*each.ends})
-            routers = [node.name for node in self.of_role(Role.ROUTER) if node.name not in gone]
-            idle = {name for name in routers if sum(name in each.ends for each in networks) < 2}
-        if not gone:
-            return self
-        nodes = tuple(node for node in self.nodes if node.name not in gone)
-        paths = tuple(path for path in self.paths if not gone & {path.source, path.target})
-        return replace(self, nodes=nodes, networks=networks, paths=paths)
 
     def unobstructed(self) -> Topology:
         """The same without NAT, firewall and blocks, for measurements of the links themselves."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -104,8 +104,6 @@ class LabSpec:
     """The version with which nodes reach each other below the VPNs; of namespaces only."""
     inner: IpVersion = IpVersion.V4
     """That of measured packets inside the VPNs; of namespaces only."""
-    absent: frozenset[str] = frozenset()
-    """Nodes of the topology that are left out: their hosts are lost. The others keep theirs."""
     ipv6_inside: bool = False
     """Whether drivers give members IPv6 addresses too, where their VPN has such; of namespaces
     only, where otherwise no device has any."""
@@ -140,20 +138,6 @@ class LabSpec:
             ],
             str(path),
         )
-
-    def only(self, paths: tuple[Path, ...], *, without: Set[str] = frozenset()) -> LabSpec:
-        """The same with these measured paths only, and without these nodes; every link stays as it
-        is with all paths."""
-        if paths == self.topology.paths and not without:
-            return self
-        links = {one.name: self.link_of(one.name) for one in self.topology.networks}
-        topology = replace(self.topology, paths=paths)
-        return replace(self, topology=topology, links=links, absent=frozenset(without))
-
-    @property
-    def present(self) -> LabSpec:
-        """The same without the nodes that are absent."""
-        return replace(self.on(self.topology.without(self.absent)), absent=frozenset())
 
     def on(self, topology: Topology) -> LabSpec:
         """The same on another topology, without links and CPUs of nodes that it does not have."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from culvert.journal.marks import HOST_LOST, MARKS, MISSING_PATHS, NOTES, PART, Mark
+from culvert.journal.marks import HOST_LOST, MARKS, NOTES, Mark
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,6 @@ class Evidence:
     """Whether the path of the traffic was looked at; in a cluster only with --prove."""
     host_lost: bool = False
     """A host could not be reached (any more): a resumed run repeats the trial."""
-    part: tuple[str, ...] = ()
-    """The measured paths, if others needed a host that was lost; empty: all."""
-    missing_paths: tuple[str, ...] = ()
-    """The others, of the trial that failed because of them."""
 
     @property
     def proved(self) -> bool:
@@ -89,6 +85,4 @@ class Evidence:
             **({MARKS: [asdict(each) for each in self.marks]} if self.marks else {}),
             **({NOTES: list(self.notes)} if self.notes else {}),
             **({HOST_LOST: True} if self.host_lost else {}),
-            **({PART: list(self.part)} if self.part else {}),
-            **({MISSING_PATHS: list(self.missing_paths)} if self.missing_paths else {}),
         }

@@ -13,7 +13,7 @@ from culvert.labs.hosts.fleet import Fleet
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.listed.inventory import HostEntry, read_inventory
 from culvert.labs.hosts.ssh.connection import SshConnection
-from culvert.run.trials.attempt import Attempt, Work
+from culvert.run.trials.execution import Execution
 from culvert.run.trials.stage import Tunnels
 from culvert.topology.spec import LabSpec
 from culvert.vpns import registry
@@ -102,11 +102,7 @@ def test_what_a_host_lacks_is_installed_on_hosts(tmp_path: Path) -> None:
     class Unopened:
         hosts = (host,)
 
-        def lost(self) -> dict[str, object]:
-            return {}
-
     vpn = Fake(next(one for one in Fake.variants if one.name == "absent"))
-    work = Work(Count(), Count.Parameters(), Tunnels(lambda spec: Unopened()))  # type: ignore[arg-type, return-value]
-    attempt = Attempt(vpn, LabSpec(), work, several=False)
-    attempt.run()
-    assert attempt.finding.remedy == "culvert hosts install fake --inventory 'my hosts.yml'"
+    stage = Tunnels(lambda spec: Unopened())  # type: ignore[arg-type, return-value]
+    finding = Execution(vpn, LabSpec(), Count(), Count.Parameters(), stage).execute()
+    assert finding.remedy == "culvert hosts install fake --inventory 'my hosts.yml'"

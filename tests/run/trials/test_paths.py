@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import statistics
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from culvert.results import Metric
-from culvert.run.trials.paths import labelled, together
+from culvert.run.trials.paths import together
 from culvert.topology.graph import Path
 from culvert.trial.outcome import Outcome
 
@@ -22,17 +24,17 @@ def shown(metrics: list[Metric]) -> set[tuple[object, ...]]:
     return {(one.name, one.value, *sorted(one.labels.items())) for one in metrics}
 
 
-@given(VALUES, st.data())
-def test_paths_measured_in_parts_give_the_same_figures(
-    values: list[float], data: st.DataObject
-) -> None:
+@given(VALUES)
+def test_each_path_has_a_label_and_all_paths_a_median(values: list[float]) -> None:
     outcomes = {path: outcome(value) for path, value in zip(PATHS, values, strict=False)}
-    first = data.draw(st.integers(1, len(values) - 1))
-    before, later = dict([*outcomes.items()][:first]), dict([*outcomes.items()][first:])
-    part = labelled(before).metrics
-    assert all("path" in metric.labels for metric in part)
-    whole = shown(together(outcomes).metrics)
-    assert shown([*part, *together(later, part).metrics]) == whole
+    expected: set[tuple[object, ...]] = {
+        ("rtt", statistics.median(values)),
+        ("cpu", statistics.median(value / 2 for value in values), ("node", "a")),
+    }
+    for path, value in zip(outcomes, values, strict=True):
+        label = ("path", str(path))
+        expected |= {("rtt", value, label), ("cpu", value / 2, ("node", "a"), label)}
+    assert shown(together(outcomes).metrics) == expected
 
 
 def test_an_only_path_has_no_label() -> None:

@@ -111,7 +111,8 @@ def measure(request: RunRequest, *, as_json: bool) -> StudyRun:
         _draw(profiles, directory, tally)
         rows = journal.rows()
     if tally.hosts_lost:
-        tally.notes.insert(0, _lost(tally) + request.resuming(directory))
+        lost = f"{tally.hosts_lost} trials lost a host; when it is back, repeat them with: "
+        tally.notes.insert(0, lost + request.resuming(directory))
     return StudyRun(study, directory, tally, rows)
 
 
@@ -182,17 +183,6 @@ def _draw(profiles: Profiles | None, directory: Path, tally: Tally) -> None:
     if profiles is not None:
         drawn = profiles.write(directory)
         tally.notes.append(f"profiles: {len(drawn)} files in {directory / FOLDER}")
-
-
-def _lost(tally: Tally) -> str:
-    """What became of trials that lost a host, and how they are repeated or completed."""
-    lost = f"{tally.hosts_lost} trials lost a host"
-    if not tally.in_part:
-        return f"{lost}; when it is back, repeat them with: "
-    return (
-        f"{lost}; of {tally.in_part} the paths that do not need it were measured, which count by "
-        "path; when it is back, complete them with: "
-    )
 
 
 def _judged(study: Study, rows: pl.DataFrame) -> list[Judged]:

@@ -50,24 +50,22 @@ class HostsLab(Lab):
         assigned: Mapping[str, HostEntry] | None = None,
         allow_impairment: bool = False,
     ) -> None:
-        """Connects to the hosts, unless they are connected; those that cannot be used are ``lost``.
-        ``assigned`` are the hosts of nodes, else as the inventory has them. Raises NotPossible for
-        what only an emulated link can have, and if the inventory has too few hosts."""
+        """Connects to the hosts, unless they are connected. ``assigned`` are the hosts of nodes,
+        else as the inventory has them. Raises the error of a host that cannot be used; NotPossible
+        for what only an emulated link can have, and if the inventory has too few hosts."""
         self.run_id = fleet.run_id
         self.impairs = allow_impairment
         refuse_emulated(spec)
         self._fleet = fleet
         assigned = assigned or fleet.inventory.assign(spec.topology)
-        wanted = {name: entry for name, entry in assigned.items() if name not in spec.absent}
-        self.spec = without_routers(spec.present)
+        self.spec = without_routers(spec)
         self._hosts: dict[str, SshHost] = {}
-        self._unusable: dict[str, CulvertError] = {}
-        for name, found in zip(wanted, fleet.try_to_connect(wanted.values()), strict=True):
-            error = found if isinstance(found, CulvertError) else wrong_clock(found)
-            if isinstance(found, SshHost):
-                self._hosts[name] = found
-            if error is not None:
-                self._unusable[name] = error
+        for name, found in zip(assigned, fleet.try_to_connect(assigned.values()), strict=True):
+            if isinstance(found, CulvertError):
+                raise found
+            if (error := wrong_clock(found)) is not None:
+                raise error
+            self._hosts[name] = found
         boots = {host.contact.boot for host in self._hosts.values()}
         self.shared_kernel = len(boots) == 1 and "" not in boots
         self._nodes: dict[str, SshNode] = {}
@@ -83,17 +81,14 @@ class HostsLab(Lab):
 
     @property
     def hosts(self) -> Sequence[SshHost]:
-        """The hosts of the nodes, without those that cannot be reached."""
+        """The hosts of the nodes."""
         return tuple(self._hosts.values())
 
     def attachments(self, node: str) -> tuple[Attachment, ...]:
         return (self._nodes[node].underlay,)
 
     def open(self) -> None:
-        """Find the links, and refuse to begin where a way is not the measured link's, or a host
-        cannot be used."""
-        for error in self._unusable.values():
-            raise error
+        """Find the links, and refuse to begin where a way is not the measured link's."""
         try:
             self._open()
         except CulvertError as error:
@@ -109,14 +104,9 @@ class HostsLab(Lab):
         self._fleet.each(list(self._hosts.values()), _reset)
         self._nodes = {}
 
-    def lost(self) -> Mapping[str, CulvertError]:
-        """Nodes whose hosts could not be used from the start, were lost, or do not answer."""
-        outcomes = self._fleet.each(list(self._hosts.values()), SshHost.require_answer)
-        silent = {name: one for name, one in zip(self._hosts, outcomes, strict=True) if one}
-        return {**silent, **self._unusable}
-
     def broken(self) -> CulvertError | None:
-        return next(iter(self.lost().values()), None)
+        """The error of a host that was lost, or does not answer."""
+        return next(filter(None, self._fleet.each(self.hosts, SshHost.require_answer)), None)
 
     @property
     def tunnels(self) -> IPv4Network:

@@ -27,7 +27,6 @@ from culvert.report.leaves import at, leaf
 from culvert.report.model import Data, Figure
 from culvert.report.numbers import duration
 from culvert.report.run_info import moment
-from culvert.report.views.by_path import by_path_table
 from culvert.report.views.claims import claims_view
 from culvert.report.views.comparisons import comparison_table, instruments_table, pooling_table
 from culvert.report.views.conclusion import behaviour_sentences, conclusion
@@ -96,7 +95,6 @@ def render(data: Data, sections: Sequence[Section], shared: SharedFiles | None =
         comparisons=comparison_table(data),
         instruments=instruments_table(data),
         switches=switches_table(data),
-        by_path=by_path_table(data),
         surroundings=surroundings_table(data),
         pooling=pooling_table(data),
         listed=trial_list(data),

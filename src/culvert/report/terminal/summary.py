@@ -15,7 +15,6 @@ from culvert.analysis.status import reasons
 from culvert.report.model import Data
 from culvert.report.terminal.claims import claims_text
 from culvert.report.terminal.matrix import matrices_text
-from culvert.report.views.by_path import by_path_table
 from culvert.report.views.conclusion import behaviour_sentences, conclusion
 from culvert.report.views.headline import HeadlineCell, HeadlineRow, HeadlineView, headline_views
 from culvert.report.views.leaks import leak_matrices
@@ -28,7 +27,6 @@ from culvert.study.vpn_id import BASELINE
 _GAP = 2
 """Characters between two columns of a table: a cell's padding and the box's divider."""
 _MOST_REASONS = 12
-_MOST_PATHS = 30
 _STYLES = {"good": "green", "mixed": "yellow", "none": "red"}
 _STATUS = {"ok": "green", "invalid": "yellow", "failed": "red", "unsupported": "dim"}
 
@@ -45,8 +43,6 @@ def summary_of(data: Data) -> RenderableType:
         parts.append(Text("\n".join(("The paper's tests", *(f"  {one}" for one in found), ""))))
     if data.counts.ok != data.counts.total:
         parts.append(_reasons(data))
-    if lost := by_path_table(data).rows:
-        parts.append(_by_path(lost))
     if marked := surroundings_table(data, compared=True).rows:
         parts.append(_disturbed(marked))
     sentences = behaviour_sentences(data)
@@ -168,19 +164,6 @@ def _reason(row: Mapping[str, Any]) -> Sequence[Text]:
         why.append(f"\n{row['remedy']}", style="dim")
     status = Text(str(row["status"]), style=_STATUS.get(row["status"], ""))
     return Text(row["vpn"]), status, Text(str(row["trials"])), why
-
-
-def _by_path(rows: Sequence[tuple[str, ...]]) -> Table:
-    """The rows of ``by_path_table``; of a cell's rows, the first names it."""
-    shown: list[Sequence[Text]] = []
-    before: tuple[str, ...] = ()
-    for vpn, cell, metric, *figures in rows:
-        same = before == (vpn, cell, metric)
-        what = Text("") if same else Text.assemble((vpn, "bold"), f"  {cell}: {metric}")
-        shown.append((what, *map(Text, figures)))
-        before = (vpn, cell, metric)
-    columns = ("VPN, cell", "path", "median", "blocks", "missing in")
-    return _listed("Cells that lost a host, path by path", columns, shown, _MOST_PATHS)
 
 
 def _disturbed(rows: Sequence[tuple[str, ...]]) -> Table:

@@ -11,7 +11,7 @@ import polars as pl
 
 from culvert.analysis.observations import pick
 from culvert.decide.decision import Blocking
-from culvert.journal.marks import PART, SEARCHED, checks_of
+from culvert.journal.marks import SEARCHED, checks_of
 from culvert.labs.registry import on_this_machine, recorded_kind
 from culvert.plan.stopping import StopReason
 from culvert.report.leaves import at, evidence, find, leaf
@@ -53,11 +53,10 @@ def trust(data: Data) -> Trust:
         if days_apart(data):
             phrase += f"; {OWN_DAY}"
         return Trust("mixed", "Imported: not proved by Culvert", phrase)
-    proved = partly = searched = 0
+    proved = searched = 0
     for text in data.trials.filter(status="ok")["evidence"]:
         of_trial = evidence(text)
         proved += of_trial.get("proved") is True
-        partly += bool(of_trial.get(PART))
         searched += _searched(of_trial)
     without = counts.ok - proved
     if without:
@@ -69,11 +68,6 @@ def trust(data: Data) -> Trust:
     detail = f"all {proved} trials that count have a proof of their traffic's path"
     if searched:
         detail += f"; the proofs found clear text in 0 of {searched:,} packets searched"
-    if partly:
-        detail += (
-            f"; {partly} of them lost a host and count for some of their paths only, "
-            "in no figure over all paths"
-        )
     left, leaking = counts.total - counts.ok, leaking_trials(data)
     proved_part = "that counts proved" if left else "proved"
     title = f"All traffic {proved_part} {_where(data)}"

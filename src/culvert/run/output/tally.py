@@ -44,8 +44,6 @@ class Tally:
     """The different reasons of each problem."""
     hosts_lost: int = 0
     """Number of the trials whose host was lost: a resumed run repeats them."""
-    in_part: int = 0
-    """Number of those of which the paths that did not need the host were measured."""
     measuring_s: float = 0.0
     elapsed_s: float = 0.0
     stopped: str = ""

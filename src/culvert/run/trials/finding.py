@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -30,10 +30,6 @@ class TrialFinding:
     outcome: Outcome = field(default_factory=lambda: Outcome([], []))
     up_s: float | None = None
     """Seconds from the start of the responder to a tunnel that is up."""
-    lost: Mapping[str, CulvertError] = field(default_factory=dict)
-    """The nodes without which all other paths were measured, now or before, with their errors."""
-    part: TrialFinding | None = None
-    """What was measured of a trial that lost a host: on the paths that did not need it."""
 
     @contextmanager
     def of_errors(self) -> Iterator[None]:
@@ -84,17 +80,7 @@ class TrialFinding:
         self.evidence.marks = [*outcome.marks, *marks]
         self.status = Status.OK
 
-    def records(self, trial: Trial, started_at: datetime, duration_s: float) -> list[TrialRecord]:
-        """The records of the trial that has ended, its own last: what was measured although a host
-        was lost has one of its own, which the time belongs to."""
-        if self.part is None:
-            return [self._record(trial, started_at, duration_s, self.measuring_s)]
-        part = self.part._record(trial, started_at, duration_s, self.part.measuring_s)
-        return [part, self._record(trial, started_at, 0.0, 0.0)]
-
-    def _record(
-        self, trial: Trial, started_at: datetime, duration_s: float, measuring_s: float
-    ) -> TrialRecord:
+    def record(self, trial: Trial, started_at: datetime, duration_s: float) -> TrialRecord:
         return TrialRecord(
             block=trial.block,
             position=trial.position,
@@ -109,7 +95,7 @@ class TrialFinding:
             remedy=self.remedy,
             started_at=started_at,
             duration_s=duration_s,
-            measuring_s=measuring_s,
+            measuring_s=self.measuring_s,
             evidence=self.evidence.as_json(),
             metrics=self.outcome.metrics,
             series=self.outcome.series,

@@ -57,19 +57,11 @@ def open_session(
     return Session(lab, vpn, path, *ends, others, max_sizes=max_sizes or MaxSizes())
 
 
-def together(outcomes: Mapping[Path, Outcome], earlier: Sequence[Metric] = ()) -> Outcome:
+def together(outcomes: Mapping[Path, Outcome]) -> Outcome:
     """The outcome of a trial's only path is returned unchanged. For several paths: each figure with
-    its path as a label, and the median over the paths without this label; ``earlier`` are figures
-    of paths that were measured before the others, with their labels."""
-    if len(outcomes) == 1 and not earlier:
+    its path as a label, and the median over the paths without this label."""
+    if len(outcomes) == 1:
         return next(iter(outcomes.values()))
-    whole = labelled(outcomes)
-    whole.metrics += _middles([*earlier, *whole.metrics])
-    return whole
-
-
-def labelled(outcomes: Mapping[Path, Outcome]) -> Outcome:
-    """The outcomes of several paths as one: each figure with its path as a label."""
     whole = Outcome([], [])
     for path, outcome in outcomes.items():
         label = {PATH: str(path)}
@@ -86,6 +78,7 @@ def labelled(outcomes: Mapping[Path, Outcome]) -> Outcome:
         whole.histograms += [
             replace(each, labels={**each.labels, **label}) for each in outcome.histograms
         ]
+    whole.metrics += list(_middles(whole.metrics))
     return whole
 
 
