@@ -101,7 +101,7 @@ def test_a_run_that_its_rule_ended_early_says_what_that_does_to_estimates() -> N
     run.run |= {"canonical": json.dumps({"plan": {"blocks": blocks}})}
     run.run |= {"ended_why": str(StopReason.CLAIMS)}
     told = "; ".join(limits(run.data))
-    assert "its rule ended the run after 8 blocks of at most 12: differences that decided" in told
+    assert "its rule ended the run after 8 blocks of at most 12: differences that" in told
     run.run |= {"ended_why": str(StopReason.BLOCKS)}
     assert "its rule ended" not in "; ".join(limits(run.data))
 
