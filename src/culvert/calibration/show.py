@@ -41,7 +41,7 @@ def render(rows: Sequence[CalibrationRow], seconds: float, width: int) -> Render
     right; on a terminal of so many characters."""
     known = [row for row in rows if row.judged]
     cells = [
-        (cell, [_line(row) for row in members])
+        (cell, [line_of(row) for row in members])
         for cell, members in groupby(known, key=lambda row: row.cell)
     ]
     lines = [COLUMNS, *(line for _, members in cells for line in members)]
@@ -52,7 +52,7 @@ def render(rows: Sequence[CalibrationRow], seconds: float, width: int) -> Render
     parts: list[RenderableType] = [_grid([COLUMNS], shown, style="bold")]
     for cell, members in cells:
         parts += (Text(cell, style="bold"), _grid(members, shown))
-    return Group(*parts, *_findings(rows), _summary(rows, seconds))
+    return Group(*parts, *_findings(rows), _verdict(rows, seconds))
 
 
 def _grid(lines: Sequence[tuple[str, ...]], widths: Sequence[int], style: str = "") -> Table:
@@ -66,7 +66,7 @@ def _grid(lines: Sequence[tuple[str, ...]], widths: Sequence[int], style: str = 
     return grid
 
 
-def _line(row: CalibrationRow) -> tuple[str, ...]:
+def line_of(row: CalibrationRow) -> tuple[str, ...]:
     """The truth, the figure and its margins, all in one unit, and what fixes the truth."""
     one = row.judged
     assert one is not None
@@ -107,17 +107,22 @@ def _words(row: CalibrationRow) -> str:
     return f"{words}; {row.reason}" if row.reason else words
 
 
-def _summary(rows: Sequence[CalibrationRow], seconds: float) -> Text:
+def summary(rows: Sequence[CalibrationRow], seconds: float) -> str:
+    """How many truths there are of each verdict."""
     known = [row for row in rows if row.verdict is not CalibrationVerdict.NEEDS_VPN]
     counts = Counter[CalibrationVerdict](row.verdict for row in known)
     figures = ", ".join(
         f"{counts[verdict]} {verdict.value}" for verdict in CalibrationVerdict if counts[verdict]
     )
     minutes, rest = divmod(round(seconds), 60)
-    head = f"\n{plural(counts.total(), 'truth')} in {minutes} min {rest} s: {figures}."
+    return f"{plural(counts.total(), 'truth')} in {minutes} min {rest} s: {figures}."
+
+
+def _verdict(rows: Sequence[CalibrationRow], seconds: float) -> Text:
+    head = f"\n{summary(rows, seconds)}"
     if passed(rows):
         return Text(f"{head} This machine measures right.", style="bold green")
-    if not counts[CalibrationVerdict.MISSED]:
+    if all(row.verdict is not CalibrationVerdict.MISSED for row in rows):
         words = "No truth is missed, but this machine was too busy for some"
         style, remedies = "bold yellow", {row.remedy: None for row in rows if row.remedy}
     else:
@@ -135,3 +140,18 @@ def as_json(rows: Sequence[CalibrationRow], seconds: float) -> dict[str, Any]:
         "seconds": round(seconds, 1),
         "truths": [asdict(row) for row in rows],
     }
+
+
+def from_json(found: Mapping[str, Any]) -> tuple[list[CalibrationRow], float]:
+    """The rows and the seconds of ``as_json``."""
+    rows = [
+        CalibrationRow(
+            **{
+                **each,
+                "verdict": CalibrationVerdict(each["verdict"]),
+                "judged": each["judged"] and Judged(**each["judged"]),
+            }
+        )
+        for each in found["truths"]
+    ]
+    return rows, found["seconds"]
