@@ -1,4 +1,4 @@
-"""The native programs by hand: what they say and their exit codes are their own."""
+"""The wire by hand: what it says and its exit codes are its own."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from tests.cli import culvert
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("probe",), "udp-send"),
-        (("probe", "udp-send", "--help"), "--arrivals"),
-        (("probe", "--version"), "culvert-probe"),
-        (("wire", "--help"), "cable"),
+        (("wire",), "cable"),
+        (("wire", "cable", "--help"), "--delay"),
+        (("wire", "--version"), "culvert-wire"),
     ],
 )
 def test_help_is_the_programs_own(words: tuple[str, ...], says: str) -> None:
@@ -24,7 +23,7 @@ def test_help_is_the_programs_own(words: tuple[str, ...], says: str) -> None:
 
 
 def test_a_wrong_option_has_the_programs_exit_code() -> None:
-    said = culvert("probe", "rtt", "--colour", "127.0.0.1")
+    said = culvert("wire", "cable", "--colour", "blue")
     assert said.code == 2
     assert "--colour" in said.err
 
@@ -32,5 +31,5 @@ def test_a_wrong_option_has_the_programs_exit_code() -> None:
 def test_a_program_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "find", lambda _: None)
     with pytest.raises(NotPossible) as refused:
-        tools.become(["culvert-probe"], "run make setup")
+        tools.become(["culvert-wire"], "run make setup")
     assert "make setup" in refused.value.remedy

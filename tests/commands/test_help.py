@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from culvert.commands.app import GROUPS, app
 from tests.cli import CULVERT
 
-OWN_HELP = {"wire", "probe"}
-"""Programs of their own, which answer --help themselves."""
+OWN_HELP = {"wire"}
+"""A program of its own, which answers --help itself."""
 
 
 def commands(group: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:

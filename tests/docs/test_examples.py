@@ -69,7 +69,7 @@ def _unknown(words: list[str]) -> list[str]:
     command = CULVERT
     while words and words[0] in getattr(command, "commands", {}):
         command, words = command.commands[words[0]], words[1:]
-    if command.name in ("wire", "probe"):  # programs that read their own options
+    if command.name == "wire":  # a program that reads its own options
         return []
     parameters = command.get_params(command.context_class(command))
     known = {name for each in parameters for name in (*each.opts, *each.secondary_opts)}

@@ -1,6 +1,5 @@
 //! culvert-probe: the program that Culvert runs on a node, to measure and to start other programs.
 
-mod by_hand;
 mod exec;
 mod host;
 mod rootless;
@@ -25,8 +24,6 @@ enum Command {
     Host(host::Args),
     /// Run a program as root of a user, a mount and a PID namespace of its own.
     Rootless(rootless::Args),
-    #[command(flatten)]
-    ByHand(by_hand::Command),
 }
 
 fn main() -> ExitCode {
@@ -35,7 +32,6 @@ fn main() -> ExitCode {
         Command::Exec(args) => exec::run(&args),
         Command::Host(args) => host::run(&args),
         Command::Rootless(args) => rootless::run(&args),
-        Command::ByHand(command) => by_hand::run(&command),
     }
 }
 

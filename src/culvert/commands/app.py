@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperArgument, TyperGroup
 
 from culvert.commands.labs import hosts, kubernetes, vm
-from culvert.commands.machine import doctor, probe, shell, wire
+from culvert.commands.machine import doctor, shell, wire
 from culvert.commands.many_runs import history, site
 from culvert.commands.measure import clean, run, study, up
 from culvert.commands.results import (
@@ -42,7 +42,7 @@ GROUPS = {
     "Many runs": (history, site),
     "VPNs": (vpns, features, install),
     "Labs": (hosts, kubernetes, vm),
-    "This machine": (doctor, shell, wire, probe),
+    "This machine": (doctor, shell, wire),
 }
 """Every command once, as the help shows them."""
 

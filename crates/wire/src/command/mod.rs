@@ -2,15 +2,12 @@
 
 pub mod control;
 mod line;
-mod live;
 mod options;
 mod quantity;
 pub mod requested;
 mod service;
-mod terminal;
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -22,7 +19,6 @@ use crate::failure::{Failure, Kind};
 use crate::record::Point;
 pub use options::CableArgs;
 use service::{ONLY, ONLY_RECORDING, Service};
-use terminal::Live;
 
 /// `culvert-wire cable`: one cable, with its conditions on the command line.
 pub fn one(args: &CableArgs) -> Result<(), Failure> {
@@ -33,8 +29,7 @@ pub fn one(args: &CableArgs) -> Result<(), Failure> {
     if let Some(limits) = recording {
         cable.record(ONLY_RECORDING, &limits, [Point::Delivered; 2]);
     }
-    let live = io::stdout().is_terminal().then(|| Live::new(args));
-    let mut service = Service::new(BTreeMap::from([(ONLY.to_string(), cable)]), live);
+    let mut service = Service::new(BTreeMap::from([(ONLY.to_string(), cable)]));
     let interval = Duration::from_millis(args.interval_ms);
     let reason = service.serve(&signals, Some(interval), Some(args.mtu))?;
     service.end(reason, args.record.as_deref())
@@ -43,7 +38,7 @@ pub fn one(args: &CableArgs) -> Result<(), Failure> {
 /// `culvert-wire cables`: the cables that commands on standard input request.
 pub fn many() -> Result<(), Failure> {
     let signals = signals()?;
-    let mut service = Service::new(BTreeMap::new(), None);
+    let mut service = Service::new(BTreeMap::new());
     let reason = service.serve(&signals, None, None)?;
     service.end(reason, None)
 }

@@ -15,9 +15,8 @@ use crate::record::Limits;
 
 /// Emulate the link between two nodes until SIGTERM, SIGINT or the end of standard input.
 ///
-/// On a terminal it shows live figures; elsewhere it prints JSON lines: `ready` when both devices
-/// exist (down, for their owner to bring up), `statistics` at each interval, `end` with the last
-/// figures. It reads commands from standard input, one JSON object a line: see the README of
+/// It prints JSON lines: `ready` when both devices exist (down, for their owner to bring up),
+/// `statistics` at each interval, `end` with the last figures. It reads commands from standard input, one JSON object a line: see the README of
 /// crates/wire.
 ///
 /// Example: culvert-wire cable --a left:u0 --b right:u0 --delay 25ms --loss 1%

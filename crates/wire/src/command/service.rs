@@ -14,7 +14,6 @@ use nix::sys::time::TimeSpec;
 use crate::cable::Cable;
 use crate::command::control::{self, Command, Lines};
 use crate::command::line::{Line, Reason};
-use crate::command::terminal::Live;
 use crate::failure::{Failure, Kind};
 use crate::record::Saved;
 
@@ -26,16 +25,14 @@ pub const ONLY_RECORDING: &str = "";
 pub struct Service {
     pub cables: BTreeMap<String, Cable>,
     start: Instant,
-    live: Option<Live>,
     lines: Lines,
 }
 
 impl Service {
-    pub fn new(cables: BTreeMap<String, Cable>, live: Option<Live>) -> Self {
+    pub fn new(cables: BTreeMap<String, Cable>) -> Self {
         Self {
             cables,
             start: Instant::now(),
-            live,
             lines: Lines::default(),
         }
     }
@@ -47,7 +44,7 @@ impl Service {
         interval: Option<Duration>,
         mtu: Option<u32>,
     ) -> Result<Reason, Failure> {
-        if !self.print(&Line::Ready { mtu }) {
+        if !print(&Line::Ready { mtu }) {
             return Ok(Reason::OutputClosed);
         }
         let input = io::stdin();
@@ -156,7 +153,7 @@ impl Service {
                 remedy,
             },
         };
-        self.print(&line)
+        print(&line)
     }
 
     fn carry_out(&mut self, command: Command) -> Result<(&'static str, Option<Saved>), Failure> {
@@ -264,23 +261,7 @@ impl Service {
             cable: name.to_string(),
             statistics: cable.statistics(),
         };
-        self.print(&line)
-    }
-
-    /// Whether the line could be written.
-    fn print(&mut self, line: &Line) -> bool {
-        let mut write = || -> io::Result<()> {
-            let mut output = io::stdout().lock();
-            match &mut self.live {
-                Some(live) => output.write_all(live.text(line).as_bytes())?,
-                None => {
-                    serde_json::to_writer(&mut output, line)?;
-                    output.write_all(b"\n")?;
-                }
-            }
-            output.flush()
-        };
-        write().is_ok()
+        print(&line)
     }
 
     fn elapsed_ns(&self) -> u64 {
@@ -304,7 +285,7 @@ impl Service {
             cables.insert(name.clone(), cable.statistics());
         }
         let statistics = cables.remove(ONLY);
-        self.print(&Line::End {
+        print(&Line::End {
             elapsed_ns,
             reason,
             statistics,
@@ -312,6 +293,17 @@ impl Service {
         });
         stopped.and(saved)
     }
+}
+
+/// Whether the line could be written.
+fn print(line: &Line) -> bool {
+    let write = || -> io::Result<()> {
+        let mut output = io::stdout().lock();
+        serde_json::to_writer(&mut output, line)?;
+        output.write_all(b"\n")?;
+        output.flush()
+    };
+    write().is_ok()
 }
 
 fn no_recording(name: &str) -> Failure {
