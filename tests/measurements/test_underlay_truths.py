@@ -20,12 +20,13 @@ DELAY_NS = 20_000_000
 
 
 def truths(way: OneWay, *, bare: bool = True) -> dict[str, Truth]:
-    """Of the direction from a to b, whose other direction has no impairment."""
+    """Of the direction from a to b, whose other direction has no impairment; not bounds alone."""
     link = LinkSpec("wire", RATE_BPS, 1400, impairment=Impairment(way, OneWay()))
     spec = LabSpec(topology=shapes.pair(), link=link)
     path = spec.topology.paths[0]
     found = way_truths(KnownPath(spec, path, spec.path_link(path), bare), 1.0)
-    return {one.metric: one for one in found if one.labels == {"direction": "a to b"}}
+    there = [one for one in found if one.labels == {"direction": "a to b"}]
+    return {one.metric: one for one in there if one.value is not None}
 
 
 def within(truth: Truth, *values: float) -> list[bool]:

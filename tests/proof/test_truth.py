@@ -49,7 +49,7 @@ def test_the_payload_of_full_packets_is_what_a_link_carries() -> None:
     (truth,) = path(FAR).goodput("goodput_bps", [1400], 52, 10, True)
     assert truth.value == truth.most == pytest.approx(20e6 * 1348 / 1414)
     assert truth.least == pytest.approx(0.98 * truth.most)
-    assert truth.bound == pytest.approx(20e6 * 1400 / 1414 * 1.024)
+    assert truth.bound == pytest.approx(20e6 * 1348 / 1414 * 1.002)
     (truth,) = path(FAR).packets(["ndr_pps"], [200, 400], 1)
     assert truth.value == pytest.approx(20e6 / 8 / 314)
 
@@ -82,7 +82,7 @@ def test_what_disturbs_the_links_leaves_the_bound(one_way: OneWay) -> None:
 def test_both_directions_share_the_links_with_acknowledgements() -> None:
     (truth,) = path(FAR).goodput("goodput_bps", [1400], 52, 10, True, False)
     assert truth.value is None
-    assert truth.bound == pytest.approx(2 * 20e6 * 1400 / 1414 * 1.024)
+    assert truth.bound == pytest.approx(2 * 20e6 * 1348 / 1414 * 1.002)
 
 
 def test_without_a_rate_there_is_no_bound() -> None:
@@ -92,7 +92,7 @@ def test_without_a_rate_there_is_no_bound() -> None:
 
 def test_super_packets_of_a_veth_share_a_header() -> None:
     joined = path(FAR, kind="veth", offloads=True).goodput("goodput_bps", [1400], 52, 10, True)
-    assert joined[0].bound == pytest.approx(20e6 * 1.024)
+    assert joined[0].bound == pytest.approx(20e6 * 1.002)
     assert joined[0].value is None
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from culvert.measurements.streams.tcp_load import TcpLoad, TcpStreams
 from culvert.measurements.streams.udp_stream import Arrivals, UdpStream, quiet_ms, udp_trial
 from culvert.metrics import MetricSpec
+from culvert.proof.known import KnownPath
 from culvert.proof.limits import Ceiling
+from culvert.proof.truth import Truth
 from culvert.results import Metric, measured
 from culvert.topology.ip import LONGER_IPV6, IpVersion
 from culvert.trial.session import Session
@@ -15,7 +18,7 @@ from culvert.trial.session import Session
 CEILING_S = 0.15
 TCP_CEILING_S = 0.25
 CEILING_METRICS = (
-    MetricSpec("ceiling_sent_pps", "packets/s", "Sent per second beside the tunnel"),
+    MetricSpec("ceiling_sent_pps", "packets/s", "Sent per second beside the tunnel", offered=True),
     MetricSpec("ceiling_received_pps", "packets/s", "Received per second beside the tunnel"),
 )
 """What ``ceiling_metrics`` returns."""
@@ -97,3 +100,12 @@ def ceiling_metrics(ceiling: Ceiling) -> list[Metric]:
         "ceiling_received_pps": ceiling.received_pps,
     }
     return measured(CEILING_METRICS, values)
+
+
+def ceiling_truths(known: KnownPath, sizes: Sequence[int], *, upward: bool = True) -> list[Truth]:
+    """The bare link carries no more of them than its rate. None of a VPN's longest packets: their
+    length is known only in the tunnel."""
+    if not known.bare and max(sizes) >= known.mtu:
+        return []
+    names = ["ceiling_received_pps"]
+    return known.without_vpn.packets(names, sizes, CEILING_S, upward=upward, filling=False)

@@ -85,7 +85,8 @@ class MetricSpec:
 
     ``ways`` is how often the value contains a crossing of the path at the least: 2 for a round
     trip. A smaller value than the links' delay makes the trial invalid. ``of_packets``: not where
-    a proxy ends connections on the near node.
+    a proxy ends connections on the near node. ``offered``: a rate that is requested, or that a
+    sender offers. Any other rate in bits or packets is carried, and the links bound it.
     """
 
     name: str
@@ -97,6 +98,7 @@ class MetricSpec:
     column: HeadlineColumn | None = None
     ways: int = 0
     of_packets: bool = False
+    offered: bool = False
 
     def __post_init__(self) -> None:
         if self.column is not None and self.better is Better.NEITHER:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from statistics import fmean
 from typing import Self
 
+from culvert.proof.reconcile import on_the_wire
 from culvert.proof.truth import Truth, rate, time
 from culvert.proof.underlay import loss_interval, requested_loss
 from culvert.topology.graph import Path
@@ -16,17 +18,20 @@ from culvert.topology.link.impairment import OneWay
 from culvert.topology.link.spec import ETHERNET_HEADER, LinkSpec
 from culvert.topology.spec import LabSpec
 from culvert.trial.session import Session
+from culvert.vpns.base import length_on_underlay
 
 UDP_HEADERS = 28
 """IPv4 header (20) and UDP header (8)."""
 DEFAULT_QUEUE_PACKETS = 1000
 """Of a link with a rate whose queue no condition states."""
-HELD_BACK_S = 0.2
-"""The least time after which Linux sends a lost segment again. What the receiver's kernel held back
-meanwhile, and for a round trip, arrives at once: so much more than the link's rate is read in a
-window."""
 LATE_S = 0.02
-"""The same of datagrams, which nothing holds back: a receiver waited for a processor."""
+"""A receiver that waited for a processor when the first packet came read so much later: its figure
+may be above the link's rate by this share of the window, and no more."""
+
+
+def _not_known(length: int) -> int | None:
+    del length
+    return None
 
 
 @dataclass(frozen=True)
@@ -41,12 +46,20 @@ class KnownPath:
     link: LinkSpec
     """The path's links, combined into one."""
     bare: bool
+    outer_length: Callable[[int], int | None] = _not_known
+    """Bytes of the VPN's IP packet for an inner one; None: not known, or without a VPN."""
 
     @classmethod
     def of(cls, session: Session) -> Self:
         """The session's path."""
         bare = session.vpn.outer_flow is None and not session.lab.real_links
-        return cls(session.lab.spec, session.path, session.link, bare)
+        outer_length = _not_known if bare else partial(length_on_underlay, session.vpn)
+        return cls(session.lab.spec, session.path, session.link, bare, outer_length)
+
+    @property
+    def without_vpn(self) -> Self:
+        """The same links, beside the tunnel."""
+        return replace(self, bare=True, outer_length=_not_known)
 
     @property
     def joins(self) -> bool:
@@ -103,21 +116,35 @@ class KnownPath:
         return (fmean(lengths) - header_bytes) / self.frame_bytes(fmean(lengths))
 
     def packets_per_s(self, lengths: Sequence[int], *, upward: bool = True) -> float | None:
-        """As many as the link carries without a VPN."""
+        """As many as the link carries, with the VPN's overhead if it is known: RFC 2544's maximum
+        rate of the medium. ``lengths`` are those of inner packets, in turn."""
         found = self.rate_bps(upward=upward)
-        return None if found is None else found / (8 * self.frame_bytes(fmean(lengths)))
+        return None if found is None else found / (8 * fmean(map(self._outer_frame_bytes, lengths)))
+
+    def _outer_frame_bytes(self, length: int) -> float:
+        outer = self.outer_length(length)
+        if outer is None:
+            return self.frame_bytes(length)
+        return ETHERNET_HEADER + on_the_wire(outer, self.link.mtu, self.spec.underlay)
 
     def most_payload_bps(
-        self, seconds: float, *, upward: bool = True, stream: bool = True
+        self,
+        seconds: float,
+        *,
+        upward: bool = True,
+        lengths: Sequence[int] = (),
+        header_bytes: int = 0,
     ) -> float | None:
-        """What no VPN exceeds in a window of so many seconds: a link carries nothing but the
-        content of its frames, however inner packets share them. ``stream``: in order."""
+        """What nothing exceeds in a window of so many seconds. Without a VPN it is the payload of
+        packets of these lengths (none: the longest); any VPN's link carries nothing but the content
+        of its frames, however inner packets share them."""
         found, mtu = self.rate_bps(upward=upward), self.link.mtu
         if found is None:
             return None
         share = 1.0 if self.joins else mtu / (mtu + ETHERNET_HEADER)
-        held_s = HELD_BACK_S + self.round_trip_ns() / 1e9 if stream else LATE_S
-        return found * share * (1 + held_s / seconds)
+        if self.bare and not self.joins:
+            share = self.payload_share(lengths or [self.mtu], header_bytes)
+        return found * share * (1 + LATE_S / seconds)
 
     def one_way_ns(self, length: float | None = None, *, upward: bool = True) -> float:
         """Of a packet that finds the links idle; None: without the times of its transmission."""
@@ -151,36 +178,59 @@ class KnownPath:
         header_bytes: int,
         seconds: float,
         *ways: bool,
-        stream: bool = True,
+        least_header_bytes: int | None = None,
     ) -> list[Truth]:
         """Payload of packets that fill the link, in each of ``ways`` (True: up). Data both ways
-        share each with the other's acknowledgements: their sum has a bound only."""
+        share each with the other's acknowledgements: their sum has a bound only. Where the length
+        of headers varies, ``least_header_bytes`` are those of the bound."""
         rates = [self.rate_bps(upward=way) for way in ways]
-        bounds = [self.most_payload_bps(seconds, upward=way, stream=stream) for way in ways]
-        bound = sum(each or math.inf for each in bounds)
+        least = header_bytes if least_header_bytes is None else least_header_bytes
+        found = self.payload([metric], lengths, least, seconds, *ways)
         if not (self.fills and len(rates) == 1 and rates[0]):
-            return [] if math.isinf(bound) else [Truth(metric, None, bound=bound)]
+            return found
         share = self.payload_share(lengths, header_bytes)
         words = f"{share:.2%} of {rates[0] / 1e6:g} Mbit/s are payload"
-        return [rate(metric, share * rates[0], words, bound=bound)]
+        return [rate(each.metric, share * rates[0], words, bound=each.bound) for each in found]
+
+    def payload(
+        self,
+        metrics: Sequence[str],
+        lengths: Sequence[int],
+        header_bytes: int,
+        seconds: float,
+        *ways: bool,
+    ) -> list[Truth]:
+        """The bound alone: of payload that need not fill the link."""
+        bounds = [
+            self.most_payload_bps(seconds, upward=way, lengths=lengths, header_bytes=header_bytes)
+            for way in ways
+        ]
+        bound = sum(math.inf if each is None else each for each in bounds)
+        return [] if math.isinf(bound) else [Truth(each, None, bound=bound) for each in metrics]
 
     def packets(
-        self, metrics: Sequence[str], lengths: Sequence[int], seconds: float
+        self,
+        metrics: Sequence[str],
+        lengths: Sequence[int],
+        seconds: float,
+        *,
+        upward: bool = True,
+        filling: bool = True,
     ) -> list[Truth]:
-        """Packets per second that fill the link, upwards. A VPN's largest packets may be shorter
-        than the link's, so that more of them fit: their goodput alone has a bound."""
-        payload_bits = 8 * (fmean(lengths) - UDP_HEADERS)
-        bound_bps, most_pps = (
-            self.most_payload_bps(seconds, stream=False),
-            self.packets_per_s(lengths),
-        )
-        if bound_bps is None or most_pps is None or not self.bare:
+        """Packets per second; without ``filling`` they need not fill the link. A VPN's largest
+        packets may be shorter than the link's, so that more of them fit: their goodput alone has a
+        bound."""
+        most_pps = self.packets_per_s(lengths, upward=upward)
+        if most_pps is None or not self.bare:
             return []
-        bound = bound_bps / payload_bits
+        line_pps = most_pps
+        if self.joins:
+            line_pps = (self.rate_bps(upward=upward) or 0.0) / (8 * (fmean(lengths) - UDP_HEADERS))
+        bound = line_pps * (1 + LATE_S / seconds)
         words = f"frames of {self.frame_bytes(fmean(lengths)):g} bytes"
         return [
             rate(each, most_pps, words, bound=bound)
-            if self.fills
+            if self.fills and filling
             else Truth(each, None, bound=bound)
             for each in metrics
         ]

@@ -21,7 +21,7 @@ from culvert.measurements.apps.marked import MarkedFlow
 from culvert.measurements.apps.quic import PERCENTILES, datagram_traffic, flight_ns, times_ms
 from culvert.measurements.base import SAMPLE_ONE_IN, BaseParameters, Measurement
 from culvert.measurements.parameters import Duration
-from culvert.measurements.streams.packet import TCP_HEADERS
+from culvert.measurements.streams.packet import TCP_HEADERS, UDP_HEADERS
 from culvert.measurements.streams.tcp_packets import exchange_traffic
 from culvert.measurements.streams.udp_stream import SLACK_S
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight, family
@@ -175,8 +175,9 @@ class Http(Measurement[HttpParameters]):
                 longer_ns=flight_ns(known),
             ),
         ]
-        bound = known.most_payload_bps(parameters.duration_s, upward=False)
-        return found if bound is None else [*found, Truth("goodput_bps", None, bound=bound)]
+        least = UDP_HEADERS if parameters.version is Version.THREE else TCP_HEADERS
+        carried = known.payload(["goodput_bps"], [], least, parameters.duration_s, False)
+        return [*found, *carried]
 
     def run(self, session: Session, parameters: HttpParameters) -> Outcome:
         marked = MarkedFlow(session, parameters.duration_s)

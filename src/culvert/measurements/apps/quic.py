@@ -116,7 +116,15 @@ class Quic(Measurement[QuicParameters]):
 
     @classmethod
     def truths(cls, known: KnownPath, parameters: QuicParameters) -> Sequence[Truth]:
-        found = known.goodput("goodput_bps", [known.mtu], QUIC_HEADERS, parameters.duration_s, True)
+        found = known.goodput(
+            "goodput_bps",
+            [known.mtu],
+            QUIC_HEADERS,
+            parameters.duration_s,
+            True,
+            least_header_bytes=UDP_HEADERS,
+        )
+        found += known.payload(["ceiling_goodput_bps"], [], UDP_HEADERS, CEILING_S, True)
         words = "one round trip of full packets, and cryptography"
         return found + known.times(
             ["handshake_p50_ms"],

@@ -130,7 +130,7 @@ class Stream(Measurement[StreamParameters]):
             replace(one, weight=Weight.KEY, drawn=True) if "p99" in one.name else one
             for one in family("frame_delay_{}_us", "us", "Delay of a frame", DELAYS, LESS, ways=1)
         ),
-        MetricSpec("stream_bps", "bit/s", "Bit rate of the video"),
+        MetricSpec("stream_bps", "bit/s", "Bit rate of the video", offered=True),
         MetricSpec("loss_ratio", "1", "Share of packets lost", LESS),
         MetricSpec("schedule_error_p99_us", "us", "Lateness of the sender, 99\u00a0%"),
         *ARRIVAL_METRICS,

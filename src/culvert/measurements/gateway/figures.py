@@ -38,7 +38,7 @@ METRICS: tuple[MetricSpec, ...] = (
         ),
     ),
     MetricSpec("received_pps", "packets/s", "Received packets per second", MORE),
-    MetricSpec("offered_pps", "packets/s", "Offered packets per second"),
+    MetricSpec("offered_pps", "packets/s", "Offered packets per second", offered=True),
     MetricSpec("loss_ratio", "1", "Share of packets lost", LESS),
     MetricSpec("connected_clients", "clients", "Clients that are connected"),
     MetricSpec("active_clients", "clients", "Clients that send"),

@@ -22,8 +22,9 @@ from pydantic import Field, model_validator
 
 from culvert.errors import NotPossible
 from culvert.measurements.base import SAMPLE_ONE_IN, BaseParameters, Measurement
+from culvert.measurements.ceiling import ceiling_truths
 from culvert.measurements.gateway import proof
-from culvert.measurements.gateway.ceiling import near_link
+from culvert.measurements.gateway.ceiling import TCP_CEILING_S, near_link
 from culvert.measurements.gateway.crowd import (
     Load,
     Seats,
@@ -186,10 +187,25 @@ class GatewayLoad(Measurement[GatewayLoadParameters]):
     @classmethod
     def truths(cls, known: KnownPath, parameters: GatewayLoadParameters) -> Sequence[Truth]:
         active = max(round(parameters.active * parameters.clients), 1)
-        whole, seconds = together(known, active), parameters.duration_s
+        between = parameters.direction is Direction.BETWEEN
+        whole, seconds = together(known, active, past=between), parameters.duration_s
         up = parameters.direction is Direction.UP
-        found = [exactly("connected_clients", float(parameters.clients), "the request")]
-        if parameters.direction is Direction.BETWEEN or parameters.on_s is not None:
+        tcp = parameters.protocol is Transport.TCP
+        headers = TCP_HEADERS if tcp else UDP_HEADERS
+        sizes = [whole.mtu] if tcp else parse_sizes(parameters.packet_size).resolved(whole.mtu)
+        rates = ["goodput_bps", "client_goodput_bps"]
+        found = [
+            exactly("connected_clients", float(parameters.clients), "the request"),
+            *whole.payload(rates, sizes, headers, seconds, up),
+            *ceiling_truths(whole, sizes, upward=up),
+            *whole.payload(["ceiling_goodput_bps"], sizes, headers, TCP_CEILING_S, up),
+            *(
+                []
+                if tcp
+                else whole.packets(["received_pps"], sizes, seconds, upward=up, filling=False)
+            ),
+        ]
+        if between or parameters.on_s is not None:
             return found
         queues_ns = [known.queue_ns(upward=way) or 0.0 for way in (True, False)]
         words = "the delay and a transmission, there and back, and what two queues hold"
@@ -200,15 +216,12 @@ class GatewayLoad(Measurement[GatewayLoadParameters]):
             words,
             longer_ns=2 * sum(queues_ns),
         )
-        if parameters.protocol is Transport.TCP:
-            return found + whole.goodput("goodput_bps", [whole.mtu], TCP_HEADERS, seconds, up)
-        sizes = parse_sizes(parameters.packet_size).resolved(whole.mtu)
-        if parameters.rate is not None:
+        if not tcp and parameters.rate is not None:
             offered_pps = active * parameters.rate.packets_per_s(sizes)
             if offered_pps <= (whole.packets_per_s(sizes, upward=up) or math.inf):
                 return found + whole.loss("loss_ratio", offered_pps * seconds)
-        found += whole.goodput("goodput_bps", sizes, UDP_HEADERS, seconds, up, stream=False)
-        return found + (whole.packets(["received_pps"], sizes, seconds) if up else [])
+        found += whole.goodput("goodput_bps", sizes, headers, seconds, up)
+        return found + ([] if tcp else whole.packets(["received_pps"], sizes, seconds, upward=up))
 
     def run(self, session: Session, parameters: GatewayLoadParameters) -> Outcome:
         """Every client's canary, then the load, then the ceiling."""

@@ -10,6 +10,7 @@ the number of clients that send follows; without one all send, and each has its 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,7 +19,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from culvert.measurements.base import SAMPLE_ONE_IN, Measurement
-from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics
+from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics, ceiling_truths
 from culvert.measurements.gateway import proof
 from culvert.measurements.gateway.ceiling import packets_ceiling
 from culvert.measurements.gateway.crowd import (
@@ -49,7 +50,6 @@ from culvert.measurements.udp.search import Bounds, Measure, SearchTrial, search
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results.crowd import MemberSent, MemberSunk
 from culvert.proof.known import KnownPath
-from culvert.proof.line import line_pps, star_bps
 from culvert.proof.truth import Truth
 from culvert.results import Label, Metric, measured
 from culvert.topology.shapes import MOST_NODES
@@ -85,7 +85,9 @@ def _declared(short: str, weight: Weight, column: HeadlineColumn | None) -> list
         MetricSpec(f"{short}_clients", "clients", f"Clients {title}", more, drawn=True),
         MetricSpec(f"{short}_upper_clients", "clients", f"Clients {title}, upper bound", more),
         MetricSpec(f"{short}_pps", "packets/s", f"Packets {title}", more),
-        MetricSpec(f"{short}_upper_pps", "packets/s", f"Packets {title}, upper bound", more),
+        MetricSpec(
+            f"{short}_upper_pps", "packets/s", f"Packets {title}, upper bound", more, offered=True
+        ),
     ]
 
 
@@ -128,7 +130,11 @@ class GatewaySearch(Measurement[GatewaySearchParameters]):
     @classmethod
     def truths(cls, known: KnownPath, parameters: GatewaySearchParameters) -> Sequence[Truth]:
         sizes = parse_sizes(parameters.packet_size).resolved(known.mtu)
-        return carried(together(known, parameters.clients), sizes, parameters.trial_s)
+        whole = together(known, parameters.clients)
+        return [
+            *carried(whole, sizes, parameters.trial_s),
+            *ceiling_truths(whole, sizes),
+        ]
 
     def run(self, session: Session, parameters: GatewaySearchParameters) -> Outcome:
         """Every client's canary, the search, then the ceiling."""
@@ -151,8 +157,8 @@ class GatewaySearch(Measurement[GatewaySearchParameters]):
                 else:
                     unpaced = crowd.send(clients, load)
                     sent_pps = unpaced.offered / max(unpaced.seconds, 1e-9)
-                    line = line_pps(session, sizes, star_bps(session.lab.spec))
-                    most_pps = min(sent_pps, line)
+                    line = together(KnownPath.of(session), clients).packets_per_s(sizes)
+                    most_pps = min(sent_pps, line or math.inf)
                     measure = _of_all(crowd.measure, clients)
                 (ndr, pdr), trials = search(measure, parameters.plan(most_pps))
             seen = beside.end()

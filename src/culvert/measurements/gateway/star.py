@@ -44,14 +44,16 @@ def star_of(
     return replace(found, cpus={**more, **found.cpus})
 
 
-def together(known: KnownPath, clients: int) -> KnownPath:
+def together(known: KnownPath, clients: int, *, past: bool = False) -> KnownPath:
     """The path of so many clients at once: it carries what the gateway's link does, or what all
-    links of the clients do."""
+    links of the clients do. ``past``: packets need not cross the gateway's link."""
     gateway = known.spec.link_of(f"{GATEWAY}-{CORE}")
     links = [known.spec.link_of(f"c{number}-{CORE}") for number in range(1, clients + 1)]
     there, back = known.link.impairment.ways
-    up = _least([_rates(links, upward=True), _rates([gateway], upward=False)])
-    down = _least([_rates(links, upward=False), _rates([gateway], upward=True)])
+    up, down = _rates(links, upward=True), _rates(links, upward=False)
+    if not past:
+        up = _least([up, _rates([gateway], upward=False)])
+        down = _least([down, _rates([gateway], upward=True)])
     both = Impairment(replace(there, rate_bps=up), replace(back, rate_bps=down))
     return replace(known, link=replace(known.link, rate_bps=None, impairment=both))
 

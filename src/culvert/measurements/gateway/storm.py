@@ -27,7 +27,7 @@ from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.gateway import proof
 from culvert.measurements.gateway.crowd import Load, Seats, Talk, Transport
 from culvert.measurements.gateway.crowd_run import CrowdRun
-from culvert.measurements.gateway.star import star_of
+from culvert.measurements.gateway.star import star_of, together
 from culvert.measurements.gateway.storming import (
     ALL_AT_ONCE,
     Attempts,
@@ -38,7 +38,7 @@ from culvert.measurements.gateway.storming import (
     control_bytes,
     kept_pace,
 )
-from culvert.measurements.streams.packet import marked_run
+from culvert.measurements.streams.packet import UDP_HEADERS, marked_run
 from culvert.measurements.udp.offered_rate import AskedRate
 from culvert.metrics import Better, HeadlineColumn, MetricSpec, Weight
 from culvert.probe.results import Accounted, parse
@@ -61,6 +61,8 @@ LOAD_BYTES = 1000
 QUIET_MS = 200
 STARTING_NS = 20e6
 """From the storm's beginning to a client's first packet, at most, without a VPN."""
+LEAST_S = 0.5
+"""A storm lasts longer."""
 LAST_S = 0.5
 """After the last client has reported: its first packet may still be on its way."""
 LESS = Better.LESS
@@ -217,8 +219,10 @@ class SessionStorm(Measurement[StormParameters]):
 
     @classmethod
     def truths(cls, known: KnownPath, parameters: StormParameters) -> Sequence[Truth]:
+        whole = together(known, max(parameters.before, 1))
+        carried = whole.payload(["established_goodput_bps"], [], UDP_HEADERS, LEAST_S, True)
         if not (known.bare and parameters.event is Event.START):
-            return []
+            return carried
         words = "one way, and at most a period"
         found = known.times(
             ["all_up_s"],
@@ -227,7 +231,7 @@ class SessionStorm(Measurement[StormParameters]):
             words,
             longer_ns=1e9 / parameters.rate + STARTING_NS,
         )
-        return [*found, exactly("failed_clients", 0.0, "nothing hinders them")]
+        return [*carried, *found, exactly("failed_clients", 0.0, "nothing hinders them")]
 
     def run(self, session: Session, parameters: StormParameters) -> Outcome:
         """The storm, then every client's canary."""

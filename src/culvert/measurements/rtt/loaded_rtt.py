@@ -30,7 +30,7 @@ from culvert.measurements.parameters import (
     Streams,
 )
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, floor_metrics, noise_floor
-from culvert.measurements.streams.packet import UDP_HEADERS, intact, received
+from culvert.measurements.streams.packet import TCP_HEADERS, UDP_HEADERS, intact, received
 from culvert.measurements.streams.tcp_load import FlowDirection, Loaded, TcpLoad, TcpStreams
 from culvert.metrics import Better, MetricSpec, Weight, family
 from culvert.probe.results import RttResult
@@ -122,8 +122,7 @@ class LoadedRtt(Measurement[LoadedRttParameters]):
             words = "the same, and what the queues hold"
             found += known.times(loaded, "us", least_ns, words, longer_ns=waiting_ns)
         for metric, way in (("load_up_bps", True), ("load_down_bps", False)):
-            bound = known.most_payload_bps(seconds, upward=way)
-            found += [] if bound is None else [Truth(metric, None, bound=bound)]
+            found += known.payload([metric], [], TCP_HEADERS, seconds, way)
         return found
 
     def run(self, session: Session, parameters: LoadedRttParameters) -> Outcome:

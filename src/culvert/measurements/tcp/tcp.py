@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from culvert.measurements.base import SAMPLE_ONE_IN, BaseParameters, Measurement
-from culvert.measurements.ceiling import tcp_ceiling_bps
+from culvert.measurements.ceiling import TCP_CEILING_S, tcp_ceiling_bps
 from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
 from culvert.measurements.instruments.run import measure_throughput
 from culvert.measurements.parameters import (
@@ -185,6 +185,7 @@ class Tcp(Measurement[TcpParameters]):
         found = filling(known, "goodput_bps", seconds, *ways)
         found += filling(known, "goodput_up_bps", seconds, True)
         found += filling(known, "goodput_down_bps", seconds, False)
+        found += bare_ceiling(known, *ways)
         waiting_ns = sum(known.queue_ns(upward=way) or 0.0 for way in ways)
         words = "the delay there and back, and the queue"
         found += known.times(
@@ -256,6 +257,11 @@ def _by_instrument(session: Session, parameters: TcpParameters) -> Outcome:
 def filling(known: KnownPath, metric: str, seconds: float, *ways: bool) -> list[Truth]:
     """The goodput of a connection whose segments fill the link, each way of ``ways`` (True: up)."""
     return known.goodput(metric, [known.mtu], TCP_HEADERS, seconds, *ways)
+
+
+def bare_ceiling(known: KnownPath, *ways: bool) -> list[Truth]:
+    """The same connections beside the tunnel."""
+    return known.payload(["ceiling_goodput_bps"], [], TCP_HEADERS, TCP_CEILING_S, *ways)
 
 
 def _metrics(loaded: Sequence[Loaded], warmup_s: float) -> list[Metric]:

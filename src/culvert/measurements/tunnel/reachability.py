@@ -25,7 +25,7 @@ from culvert.labs.node import Node
 from culvert.labs.witness import View
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.parameters import Duration
-from culvert.measurements.tcp.tcp import Tcp, TcpParameters, filling
+from culvert.measurements.tcp.tcp import Tcp, TcpParameters, bare_ceiling, filling
 from culvert.measurements.tunnel.stream import begin_requests
 from culvert.metrics import Better, MetricSpec, Weight
 from culvert.proof.alive import survivors
@@ -101,6 +101,7 @@ class Reachability(Measurement[ReachabilityParameters]):
     def truths(cls, known: KnownPath, parameters: ReachabilityParameters) -> Sequence[Truth]:
         words = "one round trip, and the time to start"
         found = filling(known, "goodput_bps", parameters.duration_s, True)
+        found += bare_ceiling(known, True)
         found += known.times(
             ["first_packet_ms"], "ms", known.round_trip_ns(), words, longer_ns=STARTING_NS
         )

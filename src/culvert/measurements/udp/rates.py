@@ -39,8 +39,12 @@ def _declared(
         MetricSpec(
             f"{short}_pps", "packets/s", title, Better.MORE, weight, drawn=True, column=column
         ),
-        MetricSpec(f"{short}_offered_pps", "packets/s", f"{title}, offered", Better.MORE),
-        MetricSpec(f"{short}_upper_pps", "packets/s", f"{title}, upper bound", Better.MORE),
+        MetricSpec(
+            f"{short}_offered_pps", "packets/s", f"{title}, offered", Better.MORE, offered=True
+        ),
+        MetricSpec(
+            f"{short}_upper_pps", "packets/s", f"{title}, upper bound", Better.MORE, offered=True
+        ),
         MetricSpec(f"{short}_bps", "bit/s", f"{title}, in bits", Better.MORE),
         MetricSpec(f"{short}_width_ratio", "1", f"{title}, relative width of the bounds"),
     )
@@ -69,7 +73,7 @@ def carried(known: KnownPath, sizes: Sequence[int], seconds: float) -> list[Trut
     """NDR and PDR of packets of these sizes, in trials of so many seconds."""
     found = known.packets(["ndr_pps", "pdr_pps"], sizes, seconds)
     for metric in ("ndr_bps", "pdr_bps"):
-        found += known.goodput(metric, sizes, UDP_HEADERS, seconds, True, stream=False)
+        found += known.goodput(metric, sizes, UDP_HEADERS, seconds, True)
     return found
 
 

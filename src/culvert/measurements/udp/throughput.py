@@ -21,7 +21,12 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from culvert.measurements.base import SAMPLE_ONE_IN, Measurement
-from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics, udp_ceiling
+from culvert.measurements.ceiling import (
+    CEILING_METRICS,
+    ceiling_metrics,
+    ceiling_truths,
+    udp_ceiling,
+)
 from culvert.measurements.mtu.max_size import find_max_size
 from culvert.measurements.parameters import SIZES, PacketSize
 from culvert.measurements.rtt.noise_floor import FLOOR_METRICS, floor_metrics, noise_floor
@@ -48,7 +53,6 @@ from culvert.measurements.udp.search import Bounds, SearchTrial, search
 from culvert.metrics import MetricSpec
 from culvert.probe.results import Floor
 from culvert.proof.known import KnownPath
-from culvert.proof.line import fastest_bps, line_pps
 from culvert.proof.truth import Truth, exactly
 from culvert.results import Histogram, Metric
 from culvert.trial.outcome import Outcome
@@ -126,6 +130,7 @@ class Throughput(Measurement[ThroughputParameters]):
         size = known.mtu if isinstance(parameters.packet_size, str) else parameters.packet_size
         return [
             *carried(known, [size], parameters.trial_s),
+            *ceiling_truths(known, [size]),
             *known.times(
                 [f"rtt_p50_at_pdr_{LOADS[0]}_us"],
                 "us",
@@ -143,8 +148,8 @@ class Throughput(Measurement[ThroughputParameters]):
             streams = _Streams(session, size)
             unpaced = streams.send(streams.unpaced)
             most_pps = unpaced.sent.offered / max(unpaced.sent.seconds, 1e-9)
-            line = line_pps(session, (size,), fastest_bps(session.link))
-            plan = parameters.plan(min(most_pps, line, MOST))
+            line = KnownPath.of(session).packets_per_s((size,))
+            plan = parameters.plan(min(most_pps, line or MOST, MOST))
             (ndr, pdr), trials = search(streams.measure, plan)
             streams.measure_latencies(pdr, parameters)
         ceiling = udp_ceiling(session, streams.unpaced, unpaced.sent.segmentation)

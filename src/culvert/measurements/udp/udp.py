@@ -14,7 +14,12 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, model_validator
 
 from culvert.measurements.base import SAMPLE_ONE_IN, BaseParameters, Measurement
-from culvert.measurements.ceiling import CEILING_METRICS, ceiling_metrics, udp_ceiling
+from culvert.measurements.ceiling import (
+    CEILING_METRICS,
+    ceiling_metrics,
+    ceiling_truths,
+    udp_ceiling,
+)
 from culvert.measurements.instruments.base import THROUGHPUT, Instrument, Load, refuse
 from culvert.measurements.instruments.run import measure_throughput
 from culvert.measurements.mtu.max_size import find_max_size
@@ -116,7 +121,7 @@ class Udp(Measurement[UdpParameters]):
     summary: ClassVar[str] = "UDP goodput and packets per second, and where packets were lost"
     metrics: ClassVar[Sequence[MetricSpec]] = (
         MetricSpec("packet_size_bytes", "bytes", "Size of the inner IP packet"),
-        MetricSpec("offered_bps", "bit/s", "Offered rate"),
+        MetricSpec("offered_bps", "bit/s", "Offered rate", offered=True),
         MetricSpec(
             "goodput_bps",
             "bit/s",
@@ -134,7 +139,7 @@ class Udp(Measurement[UdpParameters]):
                 common="rate",
             ),
         ),
-        MetricSpec("offered_pps", "packets/s", "Offered packets per second"),
+        MetricSpec("offered_pps", "packets/s", "Offered packets per second", offered=True),
         MetricSpec("received_pps", "packets/s", "Received packets per second", Better.MORE),
         MetricSpec("offered_packets", "packets", "Offered packets"),
         MetricSpec("received_packets", "packets", "Received packets", Better.MORE),
@@ -164,9 +169,12 @@ class Udp(Measurement[UdpParameters]):
         offered_pps = parameters.rate.packets_per_s(sizes) if parameters.rate else math.inf
         transmitted = known.one_way_ns(min(sizes))
         found = known.times(["one_way_min_us"], "us", transmitted, "the delay and a transmission")
+        found += ceiling_truths(known, sizes)
         if most_pps is not None and offered_pps > most_pps:
-            found += known.goodput("goodput_bps", sizes, UDP_HEADERS, seconds, True, stream=False)
+            found += known.goodput("goodput_bps", sizes, UDP_HEADERS, seconds, True)
             return [*found, *known.packets(["received_pps"], sizes, seconds)]
+        found += known.payload(["goodput_bps"], sizes, UDP_HEADERS, seconds, True)
+        found += known.packets(["received_pps"], sizes, seconds, filling=False)
         if math.isfinite(offered_pps):
             found += known.loss("loss_ratio", seconds * offered_pps)
         return found

@@ -14,8 +14,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from culvert.measurements.underlay.way import MEASURABLE_BPS, pace_pps
-from culvert.proof.known import KnownPath
+from culvert.measurements.underlay.way import MEASURABLE_BPS, RATE_OF_SLOW_S, pace_pps
+from culvert.proof.known import LATE_S, KnownPath
 from culvert.proof.truth import Truth, exactly, rate, time
 from culvert.proof.underlay import loss_interval, requested_loss
 from culvert.topology.link.impairment import OneWay
@@ -23,14 +23,25 @@ from culvert.topology.link.jitter import SIGMAS
 
 
 def way_truths(known: KnownPath, seconds: float) -> list[Truth]:
-    """Of both directions, in which packets of the link's MTU are sent for so many seconds."""
-    if not known.bare or known.joins:
+    """Of both directions, in which packets of the link's MTU are sent for so many seconds. They
+    go beside a VPN: the link's rate bounds theirs with any."""
+    if known.joins:
         return []
     return [
         replace(truth, labels={"direction": name})
         for name, upward in (("a to b", True), ("b to a", False))
-        for truth in _of_direction(known, seconds, upward=upward)
+        for truth in (
+            *_bound(known, upward=upward),
+            *(_of_direction(known, seconds, upward=upward) if known.bare else ()),
+        )
     ]
+
+
+def _bound(known: KnownPath, *, upward: bool) -> Iterator[Truth]:
+    rate_bps = known.rate_bps(upward=upward)
+    if rate_bps is not None and not known.way(upward=upward).duplicate:
+        bound = rate_bps * (1 + LATE_S / RATE_OF_SLOW_S)
+        yield Truth("delivered_rate_bps", None, bound=bound)
 
 
 def _of_direction(known: KnownPath, seconds: float, *, upward: bool) -> Iterator[Truth]:

@@ -80,7 +80,7 @@ LINK_METRICS = (
     MetricSpec("per_super_packet", "1", "Packets in a super-packet"),
     MetricSpec("oversize_arrived", "packets", "Packets larger than the MTU"),
     MetricSpec("fragments_arrived", "packets", "Packets that arrived in fragments"),
-    MetricSpec("asked_rate_bps", "bit/s", "Rate, as requested"),
+    MetricSpec("asked_rate_bps", "bit/s", "Rate, as requested", offered=True),
     MetricSpec("delivered_rate_bps", "bit/s", "Rate"),
     MetricSpec("asked_limit_packets", "packets", "Packets that the link holds, as requested"),
     MetricSpec("delivered_limit_packets", "packets", "Packets that the link holds"),
