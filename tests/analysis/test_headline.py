@@ -80,7 +80,7 @@ def test_many_clients_are_the_most_that_most_vpns_have() -> None:
 
 
 def test_a_flood_is_no_headline() -> None:
-    """It offers each VPN what it takes; at one offered rate, what arrives compares."""
+    """It offers each VPN what it takes; under equal load, what arrives compares."""
     flood = rows({"none": near(9), "a": near(5)}, measurement="udp", parameters='{"rate":null}')
     assert headlines(flood, ["none", "a"])[0].questions == ()
     paced = rows(
@@ -90,9 +90,7 @@ def test_a_flood_is_no_headline() -> None:
         first_trial=100,
     )
     (found,) = headlines(pl.concat([flood, paced]), ["none", "a"])
-    assert [question.column.title for question in found.questions] == [
-        "UDP goodput at one offered rate"
-    ]
+    assert [question.column.title for question in found.questions] == ["UDP goodput, equal load"]
     assert found.answers["a", "udp"].absolute.value == 2
 
 

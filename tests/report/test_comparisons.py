@@ -58,7 +58,7 @@ def test_places_stand_beside_the_figures(data: Data) -> None:
     column = [title for title, _ in view.columns].index("Round trip, median")
     ranks = {vpn: row.cells[column] for vpn, row in by_vpn.items()}
     told = {vpn: cell.rank for vpn, cell in ranks.items() if cell is not None}
-    assert told == {"none": "", "openvpn/aes-256-gcm": "rank 1", "wireguard/go": "rank 2"}
+    assert told == {"none": "", "openvpn/aes-256-gcm": "1st", "wireguard/go": "2nd"}
 
 
 def test_every_pair_and_the_pooled_values_are_in_tables(data: Data) -> None:

@@ -14,6 +14,8 @@ from .conftest import page_of
 from .synthetic import make_run
 from .truths import VPNS
 
+AGAINST = "Against the same link without a VPN"
+
 
 def concluded(data: Data) -> list[Conclusion]:
     return conclusion(data, leak_matrices(data))
@@ -23,7 +25,7 @@ def test_it_says_of_each_column_whether_its_test_decides() -> None:
     data = make_run(blocks=9, faults=False).data
     (headline, *_) = data.headlines
     said = {part.title: list(part.statements) for part in concluded(data)}
-    assert set(said) <= {"Decided", "Not decided yet"}
+    assert set(said) <= {"Decided", AGAINST, "Not decided yet"}
     here = [
         (question, winner)
         for question in headline.questions
@@ -36,6 +38,9 @@ def test_it_says_of_each_column_whether_its_test_decides() -> None:
         found = said["Not decided yet" if open_still else "Decided"]
         (statement,) = (one for one in found if one.lower().startswith(title))
         _, _, names = statement.partition(": ")
+        if open_still:
+            names, _, advice = names.partition("; ")
+            assert re.fullmatch(r"(about|over) \d+ more blocks?( \(.+\))?", advice)
         assert names.startswith((winner.vpn, f"any of the {winner.contenders}"))
         maybe, _, behind = names.partition(", not ")
         for vpn in VPNS:
@@ -62,6 +67,21 @@ def test_it_says_by_how_much_the_first_leads() -> None:
     assert re.search(
         r"\), [67]\.\d+\W \[\S+\s\S+\] as much as strongswan", str(concluded(run.data)[0])
     )
+
+
+def test_it_says_what_every_vpn_costs_where_all_are_shown_to_differ() -> None:
+    run = make_run(blocks=9, faults=False)
+    (costs,) = (part for part in concluded(run.data) if part.title == AGAINST)
+    said = dict(line.split(": ") for line in costs.statements)
+    goodput, cpu = said["TCP goodput"], said["CPU per gigabyte, TCP"]
+    assert re.fullmatch(r"\S+\s% to \S+\s% of the bare link's [\d\s]+\sMbit/s", goodput)
+    assert re.fullmatch(r"[\d.]+\W to [\d.]+\W the bare link's [\d.]+\ss/GB", cpu)
+    assert "; the bare link has " in said["Round trip, median"]
+    one = pl.when(pl.col("metric") == "goodput_bps", pl.col("vpn") == "wireguard/go")
+    as_the_link = 9.7e9 * (0.6 + pl.col("block") % 2)
+    run.rows = run.rows.with_columns(value=one.then(as_the_link).otherwise(pl.col("value")))
+    (costs,) = (part for part in concluded(run.data) if part.title == AGAINST)
+    assert not any(line.startswith("TCP goodput") for line in costs.statements)
 
 
 def test_few_blocks_decide_nothing() -> None:

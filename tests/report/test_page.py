@@ -10,6 +10,7 @@ import pytest
 
 from culvert.report.html.page import reproduce
 from culvert.report.run_info import RunInfo
+from culvert.units import plural
 
 from .conftest import page_of
 from .page_reader import Page
@@ -177,7 +178,7 @@ def test_an_empty_journal_is_a_page_that_says_so() -> None:
 def test_few_blocks_have_no_intervals(blocks: int) -> None:
     page = Page(page_of(make_run(blocks=blocks, faults=False)))
     assert "no interval, " in page.text
-    assert f"cannot decide with {blocks} block" in page.text
+    assert f"{plural(blocks, 'block')} {'is' if blocks == 1 else 'are'} too few" in page.text
 
 
 def test_only_the_baseline() -> None:

@@ -92,4 +92,4 @@ def test_equal_bars_of_busy_cpus_are_not_drawn() -> None:
     busy = pl.when(pl.col("metric") == "cpu_percent").then(199.0).otherwise(pl.col("value"))
     run.rows = run.rows.with_columns(value=busy)
     assert not any("CPU utilisation" in title for title in titles(run))
-    assert "CPU per gigabyte does" in goodput_figures(run.data, "clean")[0].caption
+    assert "this is CPU time per gigabyte" in goodput_figures(run.data, "clean")[0].caption

@@ -321,8 +321,8 @@ def test_foreign_text_is_never_markup() -> None:
     ("se", "more", "text"),
     [
         (0.01, 20, "about 20 more blocks"),
-        (0.01, 1663, "a difference of at most 2.6 %"),
-        (0.01, None, "a difference of at most 2.6 %"),
+        (0.01, 1663, "they differ by at most 2.6 %"),
+        (0.01, None, "they differ by at most 2.6 %"),
         (1.0, None, "over 200 more blocks"),
     ],
 )

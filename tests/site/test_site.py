@@ -61,8 +61,8 @@ def test_figures_and_sentences_are_those_of_the_report(sites: Sites) -> None:
     lines = {line["vpn"]: line for line in newest["lines"]}
     for row in view.rows:
         figures = lines[row.vpn]["figures"]
-        shown = [(one["main"], one["interval"], one["badge"]) for one in figures]
-        assert shown == [(one.main, one.interval, one.badge) for one in row.cells if one]
+        shown = [(one["below"], one["badge"]) for one in figures]
+        assert shown == [(str(one.below), one.badge) for one in row.cells if one]
     sentence = lines[GO]["verdict"]
     assert sentence in [text.replace("\u00a0", " ") for _, text in view.verdicts]
     page = (sites.out / "vpn" / "wireguard.html").read_text()

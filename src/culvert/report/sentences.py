@@ -10,6 +10,7 @@ from culvert.analysis.headline import Answer, Estimate, Headline, Question, Winn
 from culvert.decide.decision import Pair
 from culvert.metrics import Effect
 from culvert.report.numbers import PERCENT, Scale, scale_for
+from culvert.statistics.ranks import Rank
 from culvert.statistics.values import ratio_of
 from culvert.units import plural
 
@@ -58,19 +59,33 @@ def standing(winner: Winner, unit: str) -> str:
         parts.append(f"{CORRELATED} with {joined(alike)}")
     rank = winner.ranks[winner.vpn]
     if 1 < rank.worst < winner.contenders:
-        parts.append(f"rank {rank.best} to {rank.worst}")
+        parts.append(place(rank))
     return "; ".join(parts)
 
 
+def place(rank: Rank) -> str:
+    """``1st``, ``2nd or 3rd``, ``2nd to 4th``."""
+    if rank.best == rank.worst:
+        return _ordinal(rank.best)
+    word = "or" if rank.worst == rank.best + 1 else "to"
+    return f"{_ordinal(rank.best)} {word} {_ordinal(rank.worst)}"
+
+
+def _ordinal(number: int) -> str:
+    teen = number % 100 in (11, 12, 13)
+    return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
 def _undecided(winner: Winner, unit: str) -> str:
-    """VPNs for which no figures could decide: ``cannot decide with 5 blocks``."""
+    """VPNs for which no figures could decide: ``5 blocks are too few to compare it with b``."""
     pairs = [winner.against[vpn] for vpn in winner.undecided if vpn in winner.against]
     names = joined(winner.undecided)
     if len(pairs) < len(winner.undecided):
         return f"does not compare with {names}"
     n = min(pair.n for pair in pairs)
     more = max((pair.more or 0 for pair in pairs), default=0)
-    return f"cannot decide with {plural(n, unit)}, about {more} more: {names}"
+    are = "is" if n == 1 else "are"
+    return f"{plural(n, unit)} {are} too few to compare it with {names}: about {more} more"
 
 
 def _more(pair: Pair, unit: str) -> str:
@@ -79,7 +94,7 @@ def _more(pair: Pair, unit: str) -> str:
     if not practical and pair.ends is not None and pair.logarithmic:
         most = ratio_of(max(map(abs, pair.ends))) - 1
         if most < 1:
-            return f"a difference of at most {100 * most:.2g} %"
+            return f"they differ by at most {100 * most:.2g} %"
     return repetitions(pair.more, unit)
 
 
@@ -95,7 +110,7 @@ class FigureText:
     """A figure in words: the number with its unit, and the interval (empty where there is none)."""
 
     main: str
-    interval: str
+    interval: str = ""
 
     def __str__(self) -> str:
         return f"{self.main} {self.interval}".rstrip()

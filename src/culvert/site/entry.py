@@ -32,8 +32,6 @@ class Figure:
 
     title: str
     note: str
-    main: str
-    interval: str
     below: str
     badge: str
     rank: str
@@ -154,9 +152,7 @@ def _lines(headline: Headline, view: HeadlineView) -> Iterator[Line]:
                 Figure(
                     title=title,
                     note=note,
-                    main=cell.main,
-                    interval=cell.interval,
-                    below=cell.below,
+                    below=str(cell.below),
                     badge=cell.badge,
                     rank=cell.rank,
                     absolute=scales[question.key].with_unit_and_interval(*estimate),

@@ -58,7 +58,7 @@ def test_the_terminal_says_that_no_block_pairs_the_runs(data: Data) -> None:
     console = SafeConsole(width=200, file=io.StringIO())
     with console.capture() as captured:
         console.print(summary_of(data))
-    assert "against none in runs of another time" in captured.get()
+    assert "relates to none in runs of another time" in captured.get()
     assert "same blocks" not in captured.get()
     assert "at most 6 runs of a cell: intervals are wide" in str(limits(data))
 
@@ -70,7 +70,7 @@ def test_one_run_of_each_needs_more_trials_not_blocks(tmp_path: Path) -> None:
     import_files(ImportRequest(ForeignFormat.PING, files, tmp_path / "run", Naming(), ""))
     (view,) = headline_views(read(tmp_path / "run"))
     assert {one.standing for one in view.winners} == {
-        "cannot decide with 1 trial, about 4 more: office"
+        "1 trial is too few to compare it with office: about 4 more"
     }
 
 
@@ -94,7 +94,7 @@ def test_udp_without_a_stated_rate_is_no_headline(data: Data) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bps", "titles"), [(0, []), (10_000_000, ["Highest UDP goodput at one offered rate"])]
+    ("bps", "titles"), [(0, []), (10_000_000, ["Highest UDP goodput under equal load"])]
 )
 def test_only_iperf3_at_one_rate_has_a_card_for_udp(
     tmp_path: Path, bps: int, titles: list[str]

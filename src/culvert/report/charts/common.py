@@ -15,6 +15,7 @@ import polars as pl
 from culvert.report.model import Data, Panel
 from culvert.report.numbers import Scale
 from culvert.report.visible import visible_tree
+from culvert.study.vpn_id import bare
 
 ROW_PX = 46
 SPREAD_PX = 11
@@ -147,11 +148,16 @@ def bars_with_trials(
     data: Data, summary: pl.DataFrame, trials: pl.DataFrame, scale: Scale, title: str, axis: str
 ) -> Panel:
     """A bar for each median, its interval as a whisker, each trial as a dot, the number next to it.
+    Of a bare link that is far beyond the VPNs only the number.
 
     ``summary`` (vpn, median, low, high, n) and ``trials`` (vpn, block, value) of one cell.
     """
     dots = trial_dots(trials, scale)
     bars = _bars(summary, dots, scale)
+    beyond = _beyond(bars)
+    far = [{"vpn": one["vpn"], "text": f"{one['shown']}, beyond this axis"} for one in beyond]
+    bars = [bar for bar in bars if bar not in beyond]
+    dots = [dot for dot in dots if dot["vpn"] not in {one["vpn"] for one in beyond}]
     ends = [0.0, *(dot["value"] for dot in dots)]
     ends += [bar[end] for bar in bars for end in ("low", "median", "high") if bar[end] is not None]
     bottom, top = 1.25 * min(ends), 1.25 * max(ends)
@@ -185,9 +191,16 @@ def bars_with_trials(
             for end in ("low", "high")
         ),
         number_beside(bars, y, dx=9),
+        _said_in_row(far, y, style="value"),
         no_number(data, summary["vpn"].to_list(), y),
     ]
     return layered(layers, title, height(data))
+
+
+def _beyond(bars: Records) -> Records:
+    """Bare links that would leave less than half of the width to the VPNs."""
+    most = max((bar["end"] for bar in bars if not bare(bar["vpn"])), default=0.0)
+    return [bar for bar in bars if bare(bar["vpn"]) and most and bar["end"] > 2 * most]
 
 
 def _bars(summary: pl.DataFrame, dots: Records, scale: Scale) -> Records:
@@ -253,13 +266,16 @@ def dot_layer(dots: Records, y: alt.Y, field: str) -> alt.Chart:
 
 def no_number(data: Data, having: Sequence[str], y: alt.Y) -> alt.Chart:
     """The row of a VPN without a trial that counts states that."""
-    records: Records = [
-        {"vpn": vpn, "text": "no trial that counts"} for vpn in data.vpns if vpn not in having
-    ]
+    silent = [vpn for vpn in data.vpns if vpn not in having]
+    return _said_in_row([{"vpn": vpn, "text": "no trial that counts"} for vpn in silent], y)
+
+
+def _said_in_row(records: Records, y: alt.Y, *, style: str = "quiet") -> alt.Chart:
+    """Each record's ``text`` at the left end of its VPN's row."""
     left: Any = alt.XValue  # alt.value() would look for this class by the checksums of all
     words: alt.Chart = (
         alt.Chart(source(records))
-        .mark_text(style="quiet", align="left", dx=6)
+        .mark_text(style=style, align="left", dx=6)
         .encode(y=y, x=left(0), text=alt.Text("text:N"))
     )
     return words

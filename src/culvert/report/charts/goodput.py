@@ -33,8 +33,13 @@ def _figure(data: Data, cell: Cell) -> Figure:
     trials = cell.observed("goodput_bps")
     panels = [bars_with_trials(data, goodput, trials, scale, "Goodput", axis)]
     cpu = cpu_panel(cell)
+    cost = cell.summary("cpu_s_per_gb")
     if cpu is not None:
         panels.append(cpu)
+    elif not cost.is_empty():
+        title, unit = "CPU per gigabyte", Scale(1.0, "s/GB")
+        own = cell.observed("cpu_s_per_gb")
+        panels.append(bars_with_trials(data, cost, own, unit, title, "s/GB, less is better"))
     heights = "; ".join(
         f"{row['vpn']} {scale.text(row['median'], row['low'], row['high'])}"
         for row in goodput.iter_rows(named=True)
@@ -98,8 +103,8 @@ def _caption(cell: Cell, *, cpu_shown: bool) -> str:
             )
     elif all_busy(cell):
         parts.append(
-            "CPU: all CPUs were busy with every VPN, so utilisation does not tell them apart; "
-            "CPU per gigabyte does."
+            "CPU: all CPUs were busy with every VPN, so utilisation does not tell them apart: this "
+            "is CPU time per gigabyte."
         )
     if cell.measurement == "udp" and Parameters(cell.parameters).values.get("rate", "") is None:
         parts.append(

@@ -20,8 +20,18 @@
     setTheme(themes[(themes.indexOf(now) + 1) % themes.length]);
   });
 
-  // On paper nothing can be opened: the machine is printed open.
-  const closed = Array.from(document.querySelectorAll(".trees details:not([open])"));
+  // A link to a folded section opens it.
+  const reveal = function () {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const fold = target && (target.querySelector(":scope > .fold") || target.closest(".fold"));
+    if (fold) { fold.open = true; target.scrollIntoView(); }
+  };
+  window.addEventListener("hashchange", reveal);
+  reveal();
+
+  // On paper nothing can be opened: folded sections and the machine are printed open.
+  const closed = Array.from(
+    document.querySelectorAll(".fold:not([open]), .trees details:not([open])"));
   window.addEventListener("beforeprint", function () {
     closed.forEach(function (details) { details.open = true; });
   });

@@ -34,13 +34,14 @@ _STATUS = {"ok": "green", "invalid": "yellow", "failed": "red", "unsupported": "
 def summary_of(data: Data) -> RenderableType:
     """For a rich console. Data is never read as markup."""
     views, leaks = headline_views(data), leak_matrices(data)
-    parts: list[RenderableType] = [Text(f"{part}\n") for part in conclusion(data, leaks)]
+    found = conclusion(data, leaks, claims=False)
+    parts: list[RenderableType] = [Text(f"{part}\n") for part in found]
     parts += [_Headline(view, several=len(views) > 1) for view in views if view.columns]
-    parts += [matrices_text(found) for found in (nat_matrices(data), leaks)]
+    parts += [matrices_text(every) for every in (nat_matrices(data), leaks)]
     if data.claims.judged or data.claims.trouble:
         parts.append(claims_text(data.claims, data.labels))
-    if found := paper_tests(data):
-        parts.append(Text("\n".join(("The paper's tests", *(f"  {one}" for one in found), ""))))
+    if tests := paper_tests(data):
+        parts.append(Text("\n".join(("The paper's tests", *(f"  {one}" for one in tests), ""))))
     if data.counts.ok != data.counts.total:
         parts.append(_reasons(data))
     if marked := surroundings_table(data, compared=True).rows:
@@ -110,7 +111,7 @@ class _Headline:
                     grid.add_row(f"  {title}", Text("no number", style="dim"), "")
                     continue
                 figure = Text.assemble((cell.main, _style(cell)), (f" {cell.interval}", "dim"))
-                below = "" if row.baseline else cell.below
+                below = "" if row.baseline else str(cell.below)
                 grid.add_row(f"  {title}", figure, Text(below, style="dim"))
             parts.append(grid)
         return Group(*parts, Text(""))
@@ -119,21 +120,19 @@ class _Headline:
 def _lines(cell: HeadlineCell | None) -> list[str]:
     if cell is None:
         return ["no number"]
-    main = [cell.main] if cell.shown else cell.main.split(" ")  # words may wrap
-    return [*main, cell.interval, cell.below, cell.rank]
+    return [cell.main, cell.interval, cell.below.main, cell.below.interval, cell.rank]
 
 
 def _cell(cell: HeadlineCell | None, row: HeadlineRow) -> Text:
     if cell is None:
         return Text("no number", style="dim")
-    below = "" if row.baseline else cell.below
-    lines = [line for line in (cell.interval, below, cell.rank) if line]
-    return Text.assemble((cell.main, _style(cell)), *((f"\n{line}", "dim") for line in lines))
+    _, *lines = _lines(cell) if not row.baseline else (cell.main, cell.interval)
+    return Text.assemble(
+        (cell.main, _style(cell)), *((f"\n{line}", "dim") for line in lines if line)
+    )
 
 
 def _style(cell: HeadlineCell) -> str:
-    if not cell.shown:
-        return "italic"
     return "bold green" if cell.badge else "bold"
 
 
@@ -195,8 +194,8 @@ def _trust(data: Data, note: Trust, *, columns: bool) -> Text:
     counts = data.counts
     where = "in the same blocks" if data.run.design.paired else "in runs of another time"
     figures = (
-        f" In the columns, brackets are 95 % intervals of the median; %, \u00d7 and + are against "
-        f"{BASELINE} {where}, and the absolute figure follows."
+        f" In the columns, brackets are 95 % intervals; below each median is how it relates to "
+        f"{BASELINE} {where}."
     )
     return Text.assemble(
         (note.title, _STYLES[note.level]),

@@ -12,11 +12,11 @@ from culvert.report.labels import short_version
 from culvert.report.model import Data
 from culvert.report.numbers import Scale
 from culvert.report.sentences import (
-    NO_DIFFERENCE,
     FigureText,
     difference,
     joined,
     kept_together,
+    place,
     question_scale,
     share,
     standing,
@@ -42,19 +42,18 @@ class Bar:
 
 @dataclass(frozen=True)
 class HeadlineCell:
-    """One answer: the main figure, the second figure below it, a bar."""
+    """One answer: the figure with its interval, how it relates to the baseline, a bar."""
 
     main: str
     interval: str
-    below: str
+    below: FigureText
+    """``19 % of none [15, 25]``, ``+1.9 ms [0.1, 17]``, ``no difference shown [-5, 19] ms``."""
     bar: Bar | None
     badge: str
     """``best``, ``may be best`` or nothing."""
-    shown: bool
-    """False if the data show no difference."""
     trials: str
     rank: str
-    """``rank 1``, ``rank 2 to 3``; empty for the baseline, and if every rank is possible."""
+    """``1st``, ``2nd or 3rd``; empty for the baseline, and if every rank is possible."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class HeadlineView:
 
     condition: str
     columns: tuple[tuple[str, str], ...]
-    """Title, and the meaning of the second figure."""
+    """Title, and its cell with the better direction."""
     rows: tuple[HeadlineRow, ...]
     winners: tuple[WinnerCard, ...]
     verdicts: tuple[tuple[str, str], ...]
@@ -165,38 +164,35 @@ def _cell(headline: Headline, question: Question, vpn: str, scale: Scale) -> Hea
     if answer is None:
         return None
     absolute, relative = answer.absolute, answer.relative
-    figure = FigureText(
-        scale.text(absolute.value, absolute.low, absolute.high),
-        scale.ends(absolute.value, absolute.low, absolute.high),
-    )
-    below = "the baseline" if vpn == BASELINE else "no baseline to compare with"
-    below = "not comparable with the baseline here" if vpn in headline.apart else below
-    # A link without a VPN needs no start: only the absolute time is meaningful.
-    if question.column.absolute:
-        below = ""
-    elif relative is not None:
-        below = figure.main
-        figure = _against_baseline(question, relative)
-    if not figure.interval and absolute.low is None:
-        figure = FigureText(figure.main, f"no interval, {plural(absolute.n, 'trial')}")
+    if vpn == BASELINE:
+        below = FigureText("the baseline")
+    elif vpn in headline.apart:
+        below = FigureText("not comparable with the baseline here")
+    elif question.column.absolute:  # a link without a VPN needs no start
+        below = FigureText("")
+    elif relative is None:
+        below = FigureText("no baseline to compare with")
+    else:
+        below = _beside_baseline(question, relative)
+    interval = scale.ends(absolute.value, absolute.low, absolute.high)
     winner = headline.winners.get(question.key)
     return HeadlineCell(
-        main=figure.main,
-        interval=figure.interval,
+        main=scale.text(absolute.value, absolute.low, absolute.high),
+        interval=interval or f"no interval, {plural(absolute.n, 'trial')}",
         below=below,
         bar=_bar(headline, question, answer),
         badge=_badge(winner, vpn),
-        shown=figure.main != NO_DIFFERENCE,
         trials=plural(absolute.n, "trial"),
         rank=_rank(winner, vpn),
     )
 
 
-def _against_baseline(question: Question, relative: Estimate) -> FigureText:
+def _beside_baseline(question: Question, relative: Estimate) -> FigureText:
     if question.column.effect is Effect.DIFFERENCE:
         return difference(question.unit, relative)
-    words = share if question.more_is_better else times
-    return words(relative.value, relative.low, relative.high)
+    words, of = (share, f"of {BASELINE}") if question.more_is_better else (times, BASELINE)
+    figure = words(relative.value, relative.low, relative.high)
+    return FigureText(f"{figure.main} {of}", figure.interval)
 
 
 def _badge(winner: Winner | None, vpn: str) -> str:
@@ -209,7 +205,7 @@ def _rank(winner: Winner | None, vpn: str) -> str:
     rank = winner.ranks.get(vpn) if winner else None
     if winner is None or rank is None or rank.worst - rank.best == winner.contenders - 1:
         return ""
-    return f"rank {rank.best}" + (f" to {rank.worst}" if rank.worst > rank.best else "")
+    return place(rank)
 
 
 def _bar(headline: Headline, question: Question, answer: Answer) -> Bar | None:
