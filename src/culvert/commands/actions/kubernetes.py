@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from culvert.console import out, print_json, say
@@ -14,7 +13,6 @@ from culvert.labs.kubernetes.embedded.programs import build
 from culvert.labs.kubernetes.image import import_archive
 from culvert.labs.kubernetes.kind import Kubernetes
 from culvert.labs.kubernetes.pods import printed
-from culvert.labs.kubernetes.registry import Reference, push
 from culvert.run.pods import check
 from culvert.run.pods.requested import clusters_of
 from culvert.topology.spec import Placement
@@ -38,51 +36,24 @@ def build_programs(jobs: int | None) -> dict[str, object]:
     }
 
 
-@dataclass(frozen=True)
-class ImageRequest:
-    """What becomes of the probe's image; ``push`` is REGISTRY/NAME:TAG."""
-
-    path: Path | None
-    push: str | None = None
-    plain_http: bool = False
-    into_containerd: bool = False
-
-    def require_valid(self) -> Reference | None:
-        """Where it is pushed; raises UsageError for options that do not agree."""
-        if self.path is None and self.push is None:
-            raise UsageError("the image", "needs a FILE or --push", "name a FILE, or add --push")
-        if self.path is None and self.into_containerd:
-            raise UsageError("--import", "needs the archive", "name a FILE")
-        if self.push is None and self.plain_http:
-            raise UsageError("--plain-http", "applies to --push only", "leave it out")
-        return None if self.push is None else Reference.parse(self.push)
-
-
-def make_image(request: ImageRequest, *, as_json: bool) -> None:
-    """Write the probe's image as an OCI archive, push it, import it."""
-    to = request.require_valid()
+def make_image(path: Path, *, into_containerd: bool, as_json: bool) -> None:
+    """Write the probe's image as an OCI archive, and import it."""
     made = image.probe_image()
-    done: dict[str, object] = {"image": made.name}
-    lines = []
-    if request.path is not None:
-        image.write(made, request.path)
-        done |= {"file": str(request.path), "bytes": request.path.stat().st_size}
-        lines.append(f"{made.name} is in {request.path}")
-    if to is not None:
-        digest = push(made, to, plain_http=request.plain_http)
-        done |= {"pushed": str(to), "digest": digest}
-        lines.append(f"pushed to {to}: use it with --image {to.registry}/{to.name}@{digest}")
-    if request.path is not None and request.into_containerd:
-        import_archive(request.path)
+    image.write(made, path)
+    done: dict[str, object] = {"image": made.name, "file": str(path), "bytes": path.stat().st_size}
+    lines = [f"{made.name} is in {path}"]
+    if into_containerd:
+        import_archive(path)
         done |= {"imported": True}
         lines.append(f"imported into this machine's containerd as {made.name}")
     if as_json:
         print_json(done)
         return
     out.print("\n".join(lines), markup=False)
-    if to is None and not request.into_containerd:
+    if not into_containerd:
         out.print(
-            "the cluster's nodes find it after --push REGISTRY/NAME:TAG, or after --import on each",
+            f"the cluster's nodes find it after {image.COPY.format(path)}, or after --import on "
+            "each",
             markup=False,
             style="dim",
         )

@@ -45,33 +45,21 @@ def kubernetes_build(
         out.print("\n".join(f"{name}: {value}" for name, value in built.items()), markup=False)
 
 
-@app.command("image", epilog="Example: culvert kubernetes image --push registry.example/probe:1")
+@app.command("image", epilog="Example: culvert kubernetes image probe.tar")
 def kubernetes_image(
-    path: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="Archive to write (OCI).")
-    ] = None,
-    push: Annotated[
-        str | None,
-        typer.Option(
-            metavar="REGISTRY/NAME:TAG",
-            help="Push the image, with the credentials of ~/.docker/config.json.",
-        ),
-    ] = None,
-    plain_http: Annotated[
-        bool, typer.Option("--plain-http", help="Push image and credentials without TLS.")
-    ] = False,
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="Archive to write (OCI).")],
     into_containerd: Annotated[
         bool, typer.Option("--import", help="Import FILE into this machine's containerd (ctr).")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Write, push or import the probe's image.
+    """Write or import the probe's image.
 
     Works without a container engine.
     """
-    from culvert.commands.actions.kubernetes import ImageRequest, make_image
+    from culvert.commands.actions.kubernetes import make_image
 
-    make_image(ImageRequest(path, push, plain_http, into_containerd), as_json=as_json)
+    make_image(path, into_containerd=into_containerd, as_json=as_json)
 
 
 @app.command("manifest", epilog="Example: culvert kubernetes manifest --prove")

@@ -24,6 +24,8 @@ from culvert.labs.probes import static_probe
 PROBE_IMAGE = f"culvert.local/probe:{__version__}"
 PROBE_PATH = "/culvert-probe"
 NOBODY = 65534
+COPY = "skopeo copy oci-archive:{} docker://REGISTRY/NAME:TAG"
+"""The command that pushes an archive to a registry."""
 IMPORT_S = 120.0
 CONTAINERD_NAMESPACE = "k8s.io"
 """The kubelet's."""
@@ -163,7 +165,7 @@ def import_archive(path: Path) -> None:
         raise NotPossible(
             "the import of the image",
             "ctr, the command of containerd, is missing",
-            "run it on a node of the cluster, or push the image: --push REGISTRY/NAME:TAG",
+            f"run it on a node of the cluster, or push the image: {COPY.format(path)}",
         )
     argv = ["ctr", "-n", CONTAINERD_NAMESPACE, "images", "import", str(path)]
     done = machine.run(argv, timeout_s=IMPORT_S, check=False)

@@ -8,6 +8,7 @@ from typing import Any
 from culvert.errors import LabError
 from culvert.labs.kubernetes.api.client import Api
 from culvert.labs.kubernetes.api.refusal import Http
+from culvert.labs.kubernetes.image import COPY
 
 _IMAGE = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
 _CONTAINER = frozenset(
@@ -20,8 +21,9 @@ REMEDIES: Mapping[str, str] = {
     "DeadlineExceeded": "the pod reached its time limit: resume the run",
 }
 IMAGE_REMEDY = (
-    "push it with `culvert kubernetes image --push` to a registry that the nodes reach and name it "
-    "with --image, or import it on each node (ctr -n k8s.io images import FILE)"
+    "write it with `culvert kubernetes image FILE`, push it to a registry that the nodes reach and "
+    f"name it with --image ({COPY.format('FILE')}), or import it on each node "
+    "(ctr -n k8s.io images import FILE)"
 )
 OTHERWISE = "see `kubectl describe pod`"
 
