@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from culvert.analysis.compare.verdict import Change
 from culvert.compare.outcome import CompareOutcome
-from culvert.compare.words import WordedLine, gate_sentences, lines, missing, summary
+from culvert.compare.words import WordedLine, judgements, lines, missing, summary
 from culvert.console import printable
 
 
@@ -25,7 +25,7 @@ def junit(outcome: CompareOutcome) -> str:
         elif line.verdict is Change.UNCLEAR:
             SubElement(case, "skipped", message=_text(f"cannot tell: {line.note}"))
         SubElement(case, "system-out").text = _text(_sentence(line))
-    for judged, sentence in zip(outcome.gate, gate_sentences(outcome), strict=False):
+    for judged, sentence in judgements(outcome):
         case = SubElement(suite, "testcase", classname="gate", name=judged.name)
         if judged.fails:
             failure = SubElement(case, "failure", message=_text(sentence))

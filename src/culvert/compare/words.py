@@ -14,6 +14,7 @@ from culvert.compare.outcome import CompareOutcome
 from culvert.compare.sheet import Row, Sheet, Verdicts
 from culvert.compare.side import Runs, Side
 from culvert.decide.decision import ALPHA as COLUMN_ALPHA
+from culvert.decide.gate import Judged
 from culvert.report.labels import Labels, short_version
 from culvert.report.numbers import decimals_for, grouped, scale_for
 from culvert.report.sentences import joined, repetitions
@@ -71,10 +72,12 @@ def sheet(outcome: CompareOutcome) -> Sheet:
         style = STYLES[line.verdict]
         rows.append(Row(str(line.verdict), style, (*line.texts, note), line.control))
     said = summary(outcome)
+    sentences = [sentence for _, sentence in judgements(outcome)]
+    sentences += [outcome.advice] if outcome.advice else []
     return Sheet(
         f"{headline(outcome.gate)}; {said}" if outcome.gate else said,
         outcome.regressed,
-        [*heading(outcome), *(("gate", sentence) for sentence in gate_sentences(outcome))],
+        [*heading(outcome), *(("gate", sentence) for sentence in sentences)],
         outcome.warnings,
         [figure_table("A", "B", rows)],
         missing(outcome),
@@ -94,11 +97,12 @@ def lines(outcome: CompareOutcome) -> list[WordedLine]:
     return [_line(one, labels) for one in outcome.found]
 
 
-def gate_sentences(outcome: CompareOutcome) -> list[str]:
-    """Of each figure that the gate judged, and its advice."""
+def judgements(outcome: CompareOutcome) -> list[tuple[Judged, str]]:
+    """Each figure that the gate judged, with its sentence."""
     measured = {one.metric: one.measurement for one in outcome.found}
-    judged = [in_words(one, title_of(one.name, measured.get(one.name, ""))) for one in outcome.gate]
-    return [*judged, *filter(None, [outcome.advice])]
+    return [
+        (one, in_words(one, title_of(one.name, measured.get(one.name, "")))) for one in outcome.gate
+    ]
 
 
 def heading(outcome: CompareOutcome) -> list[tuple[str, str]]:
