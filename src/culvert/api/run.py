@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -21,9 +20,8 @@ from culvert.report.charts import figures
 from culvert.report.claims import claims_table
 from culvert.report.exported import exported
 from culvert.report.html.write import printed, write_data
-from culvert.report.model import Data, Figure, Recorded, gather, shown_trials
+from culvert.report.model import Data, Figure, Recorded, shown_trials
 from culvert.report.terminal.summary import summary_of
-from culvert.report.views.profiles import profiles
 from culvert.study.table import near
 
 
@@ -34,8 +32,7 @@ class Run:
     def __init__(self, directory: Path) -> None:
         """Raises JournalError if there is no journal, or it cannot be read."""
         self._directory = directory
-        with Journal.open(directory) as journal:
-            self._recorded = Recorded.of(journal)
+        self._recorded = Recorded.of(directory)
 
     @property
     def directory(self) -> Path:
@@ -117,7 +114,7 @@ class Run:
 
     @cached_property
     def _data(self) -> Data:
-        return replace(gather(*self._recorded), profiles=profiles(self.directory))
+        return self._recorded.analysed(self.directory)
 
     @cached_property
     def _figures(self) -> dict[str, Figure]:

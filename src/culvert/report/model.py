@@ -159,22 +159,26 @@ class Recorded(NamedTuple):
     series: pl.DataFrame
 
     @classmethod
-    def of(cls, journal: Journal) -> Self:
-        """All of a journal, but the checks of trials after the first MOST_EVIDENCE."""
-        return cls(
-            RunInfo.from_journal(journal.run()),
-            journal.rows(),
-            journal.trials(checks_until=MOST_EVIDENCE),
-            journal.histograms(),
-            journal.series(),
-        )
+    def of(cls, directory: Path) -> Self:
+        """All of the journal in a directory, but the checks of trials after the first
+        MOST_EVIDENCE. Raises JournalError."""
+        with Journal.open(directory) as journal:
+            return cls(
+                RunInfo.from_journal(journal.run()),
+                journal.rows(),
+                journal.trials(checks_until=MOST_EVIDENCE),
+                journal.histograms(),
+                journal.series(),
+            )
+
+    def analysed(self, directory: Path) -> Data:
+        """With the profiles of the run's directory."""
+        return replace(gather(*self), profiles=profiles(directory))
 
 
 def read(directory: Path) -> Data:
     """Read and analyse the run in a directory. Raises JournalError."""
-    with Journal.open(directory) as journal:
-        recorded = Recorded.of(journal)
-    return replace(gather(*recorded), profiles=profiles(directory))
+    return Recorded.of(directory).analysed(directory)
 
 
 def gather(
