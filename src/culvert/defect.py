@@ -1,17 +1,22 @@
-"""Unexpected exceptions, shown as an error instead of a traceback."""
+"""What ends a command: unexpected exceptions, shown as an error instead of a traceback, and errors
+for the program that started it."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import resource
 import traceback
 from pathlib import Path
 
-from culvert.errors import CulvertError
+from culvert.errors import CulvertError, NotPossible, UsageError
+from culvert.json_text import read_json
 
 TRACEBACK_VARIABLE = "CULVERT_TRACEBACK"
 """If it is set in the environment, tracebacks are shown, for developers."""
+FILE_VARIABLE = "CULVERT_ERROR_FILE"
+"""In the environment: the file into which a command writes the error that ends it."""
 
 _USED_UP = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 """Resources of the machine that are used up: space, memory, file descriptors."""
@@ -62,3 +67,20 @@ def show_if_wanted(error: Exception) -> None:
     """Print the traceback to standard error if the environment requests it."""
     if os.environ.get(TRACEBACK_VARIABLE):
         traceback.print_exception(error)
+
+
+def write_error(error: CulvertError) -> None:
+    """Write the error that ends a command for the program that started it, if that wants it."""
+    if path := os.environ.get(FILE_VARIABLE):
+        fields = {"what": error.what, "why": error.why, "remedy": error.remedy}
+        Path(path).write_text(json.dumps({"exit_code": error.exit_code, **fields}))
+
+
+def written_error(path: Path) -> CulvertError | None:
+    """The error that a command has written, of the first type with its exit code; None if no error
+    has ended it."""
+    if not path.exists():
+        return None
+    fields = read_json(path.read_bytes())
+    types = {one.exit_code: one for one in (CulvertError, UsageError, NotPossible)}
+    return types[fields.pop("exit_code")](**fields)

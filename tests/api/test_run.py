@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 import culvert
-from culvert.errors import JournalError, NotPossible, StudyError, UsageError
+from culvert.api import opening
+from culvert.defect import FILE_VARIABLE, write_error
+from culvert.errors import (
+    CulvertError,
+    JournalError,
+    LabError,
+    NotPossible,
+    StudyError,
+    UsageError,
+)
 from tests.cli import small_study
 from tests.compare.runs import STUDY, write_run
 
@@ -50,7 +60,7 @@ def test_what_needs_no_statistics_computes_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory = write_run(tmp_path / "run", VALUES)
-    monkeypatch.setattr("culvert.api.run.gather", None)
+    monkeypatch.setattr("culvert.report.model.gather", None)
     run = culvert.open(directory)
     assert (run.study, run.trials.height, run.metrics("tcp").height) == ("made", 21, 21)
     assert "21 of 21 trials ok" in repr(run)
@@ -153,6 +163,44 @@ def test_measuring_gives_a_run(tmp_path: Path, capfd: pytest.CaptureFixture[str]
     assert "Round trip" in capfd.readouterr().out  # its progress
     with pytest.raises(UsageError, match="run"):
         culvert.measure(study, tmp_path / "run")  # it is there already
+
+
+@pytest.mark.parametrize(
+    ("error", "resume", "ends_as"),
+    [
+        (None, True, None),
+        (LabError("a host", "is lost", "see it"), True, CulvertError),
+        (NotPossible("a VPN", "is missing", "install it"), True, NotPossible),
+        (NotPossible("a VPN", "is missing", "install it"), False, NotPossible),
+    ],
+)
+def test_a_run_that_was_there_is_returned_unless_an_error_ended_the_command(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: CulvertError | None,
+    resume: bool,
+    ends_as: type[CulvertError] | None,
+) -> None:
+    write_run(tmp_path / "run", VALUES)
+
+    def command(words: Sequence[str], environment: Mapping[str, str]) -> int:
+        """A line of a program that looks like an error is none."""
+        print("error: of a VPN's own log")
+        monkeypatch.setenv(FILE_VARIABLE, environment[FILE_VARIABLE])
+        if error is not None:
+            write_error(error)
+        return error.exit_code if error else 1
+
+    monkeypatch.setattr(opening, "_printed", command)
+    if ends_as is None:
+        assert culvert.measure("quick", tmp_path / "run", resume=resume).study
+        return
+    assert error is not None
+    with pytest.raises(ends_as) as raised:
+        culvert.measure("quick", tmp_path / "run", resume=resume)
+    assert type(raised.value) is ends_as
+    assert (raised.value.what, raised.value.why) == (error.what, error.why)
+    assert raised.value.remedy == error.remedy
 
 
 def test_a_wrong_study_is_the_commands_error(tmp_path: Path) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from culvert.api.run import Run
-from culvert.errors import CulvertError, NotPossible, UsageError
+from culvert.defect import FILE_VARIABLE, written_error
+from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
-
-_ERRORS = {one.exit_code: one for one in (UsageError, NotPossible)}
 
 
 def open_run(path: Path | str) -> Run:
@@ -48,31 +49,30 @@ def measure(
     words += ["--resume"] if resume else []
     words += [word for pattern in only for word in ("--only", pattern)]
     before = Journal.exists(target)
+    with tempfile.TemporaryDirectory(prefix="culvert-api-") as scratch:
+        file = Path(scratch, "error.json")
+        code = _printed(words, {**os.environ, FILE_VARIABLE: str(file)})
+        error = written_error(file)
+    if Journal.exists(target) and not (before and (error or not resume)):
+        return Run(target)
+    raise error or CulvertError("culvert run", f"exit code {code}", "see its output")
+
+
+def _printed(words: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Print what a program prints, line by line; its exit code."""
     with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        words,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
     ) as running:
         assert running.stdout is not None  # PIPE
-        said = []
         for line in running.stdout:
             print(line, end="", flush=True)
-            said.append(line.rstrip("\n"))
-    refused = any(line.startswith("error: ") for line in said) if resume else before
-    if running.returncode == 0 or (not refused and Journal.exists(target)):
-        return Run(target)
-    raise _error(said, running.returncode)
+    return running.returncode
 
 
 def _new(study: Path | str) -> Path:
     return Path("results") / f"{Path(study).stem}-{datetime.now():%Y%m%d-%H%M%S}"
-
-
-def _error(said: Sequence[str], code: int) -> CulvertError:
-    """From the lines ``error: thing: reason`` and ``remedy: ...``."""
-    found = {
-        name: line.removeprefix(f"{name}: ")
-        for line in said
-        for name in ("error", "remedy")
-        if line.startswith(f"{name}: ")
-    }
-    what, _, why = found.get("error", f"culvert run: exit code {code}").partition(": ")
-    return _ERRORS.get(code, CulvertError)(what, why, found.get("remedy", "see its output"))

@@ -11,7 +11,7 @@ from contextlib import suppress
 from culvert import interruption
 from culvert.commands.app import InterruptionError, OutputError, app
 from culvert.console import accept_any_text, err, give_up_output, nobody_reads
-from culvert.defect import as_error, show_if_wanted
+from culvert.defect import as_error, show_if_wanted, write_error
 from culvert.errors import CulvertError
 
 _MANY_OBJECTS = 100_000
@@ -101,6 +101,7 @@ def _run() -> int:
 def _tell(error: CulvertError) -> int:
     err.print(f"error: {error}", markup=False, style="bold red")
     err.print(f"remedy: {error.remedy}", markup=False)
+    write_error(error)
     return error.exit_code
 
 
