@@ -195,30 +195,6 @@ def trace(victim: Victim) -> None:
     assert libc.ptrace(PTRACE_DETACH, pid, 0, 0) == 0
 
 
-def with_threads(does: list[str], undoes: list[str]) -> Interruption:
-    """A command on each thread, which is the last argument, and one that undoes it."""
-
-    def act(victim: Victim) -> None:
-        for words in (does, undoes):
-            for thread in victim.threads:
-                subprocess.run([*words, thread], check=False, capture_output=True)
-            if words is does:
-                hold(0.4)
-
-    return act
-
-
-pin = with_threads(["taskset", "-p", "1"], ["taskset", "-p", "ffff"])
-idle = with_threads(["chrt", "-i", "-p", "0"], ["chrt", "-o", "-p", "0"])
-_renice = with_threads(["renice", "-n", "19", "-p"], ["renice", "-n", "0", "-p"])
-
-
-def renice(victim: Victim) -> None:
-    """Beside busy loops."""
-    with busy_loops(2):
-        _renice(victim)
-
-
 @contextmanager
 def busy_loops(number: int) -> Iterator[None]:
     loops = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(number)]
@@ -298,7 +274,6 @@ def threads_grouped(controller: str, setting: dict[str, str]) -> Interruption:
 
 starve_threads = threads_grouped("cpu", {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "1000"})
 starve = grouped("cpu", {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "1000"})
-one_core = grouped("cpuset", {"cpuset.mems": "0", "cpuset.cpus": "0"})
 freeze_1 = grouped("freezer", {"freezer.state": "FROZEN"}, {"freezer.state": "THAWED"})
 freeze_2 = grouped(None, {"cgroup.freeze": "1"}, {"cgroup.freeze": "0"})
 
@@ -347,16 +322,10 @@ def black_hole(victim: Victim) -> None:
 
 
 def with_commands(does: str, undoes: str) -> Interruption:
-    """Commands of the node; DEVICE is the tunnel's, UNDERLAY the link's, OTHER the address of the
-    other end inside the tunnel."""
+    """Commands of the node; DEVICE is the tunnel's, UNDERLAY the link's."""
 
     def act(victim: Victim) -> None:
-        other = victim.session.target if victim.at_source else victim.session.source
-        words = {
-            "DEVICE": victim.device,
-            "UNDERLAY": victim.node.underlay.device,
-            "OTHER": str(victim.session.inner(other)),
-        }
+        words = {"DEVICE": victim.device, "UNDERLAY": victim.node.underlay.device}
         victim.run(*(words.get(word, word) for word in does.split()))
         hold(0.3)
         victim.run(*(words.get(word, word) for word in undoes.split()))
@@ -364,15 +333,8 @@ def with_commands(does: str, undoes: str) -> Interruption:
     return act
 
 
-rule = with_commands("ip rule add from all prio 1 blackhole", "ip rule del prio 1")
-rule_to = with_commands("ip rule add to OTHER prio 1 prohibit", "ip rule del prio 1")
-short_queue = with_commands("ip link set DEVICE txqueuelen 1", "ip link set DEVICE txqueuelen 500")
 no_carrier = with_commands("ip link set DEVICE carrier off", "ip link set DEVICE carrier on")
 no_arp = with_commands("ip link set UNDERLAY arp off", "ip link set UNDERLAY arp on")
-neighbour = with_commands(
-    "ip neigh add 192.0.2.1 lladdr 02:00:00:00:00:99 dev UNDERLAY",
-    "ip neigh del 192.0.2.1 dev UNDERLAY",
-)
 
 
 def other_hardware_address(victim: Victim) -> None:
@@ -388,20 +350,6 @@ def other_queue(victim: Victim) -> None:
     run(["tc", "qdisc", "add", "dev", victim.device, "root", "pfifo", "limit", "1"])
     hold(0.3)
     run(["tc", "qdisc", "del", "dev", victim.device, "root"])
-
-
-def dropping(victim: Victim) -> None:
-    run = victim.node.run
-    run(
-        [
-            "nft",
-            "add table ip strangers; "
-            "add chain ip strangers c { type filter hook input priority 0; }; "
-            "add rule ip strangers c udp dport 1-65535 drop",
-        ]
-    )
-    hold(0.3)
-    run(["nft", "delete table ip strangers"])
 
 
 def nothing(victim: Victim) -> None:

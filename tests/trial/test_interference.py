@@ -50,13 +50,11 @@ def test_stops_of_each_length_at_each_moment(
 @pytest.mark.parametrize(
     ("act", "words"),
     [
-        pytest.param(do.trace, ["was under a tracer"], id="ptrace"),
-        pytest.param(do.pin, ["other processors (0 instead of 0,1"], id="taskset"),
-        pytest.param(do.idle, ["SCHED_IDLE instead of nice"], id="chrt"),
-        pytest.param(do.renice, ["nice 19 instead of nice"], id="renice"),
-        pytest.param(do.starve, ["/strangers-", "another control group", "quota"], id="quota"),
-        pytest.param(do.starve_threads, ["(/strangers-", "a thread of it"], id="threads' quota"),
-        pytest.param(do.one_core, ["another control group (/strangers-"], id="cpuset"),
+        pytest.param(do.trace, ["was stopped (SIGSTOP or a tracer)"], id="ptrace"),
+        pytest.param(do.starve, ["got no processor from the quota", "/strangers-"], id="quota"),
+        pytest.param(
+            do.starve_threads, ["got no processor from the quota", "/strangers-"], id="threads"
+        ),
         pytest.param(do.freeze_1, ["was frozen with", "/strangers-"], id="freezer, version 1"),
         pytest.param(do.freeze_2, ["was frozen with", "/strangers-"], id="freezer, version 2"),
         pytest.param(do.down(0.003), ["wg0 on node b was down"], id="down for 3 ms"),
@@ -64,19 +62,14 @@ def test_stops_of_each_length_at_each_moment(
         pytest.param(do.no_carrier, ["wg0 on node b had no carrier"], id="carrier"),
         pytest.param(do.smaller_mtu, ["another MTU (1200 instead of 1420)"], id="MTU"),
         pytest.param(do.no_address, ["wg0 on node b lacked its address 198."], id="address"),
-        pytest.param(do.no_route, ["other routes", "removed", "by process"], id="route"),
+        pytest.param(do.no_route, ["other routes", "removed"], id="route"),
         pytest.param(do.black_hole, ["other routes", "/32 added"], id="black hole"),
-        pytest.param(do.rule, ["node b had other routes (rule 1 added)"], id="rule"),
-        pytest.param(do.rule_to, ["node b had other routes (rule 1 added)"], id="rule to"),
         pytest.param(
             *(do.other_hardware_address, ["(hardware address 02:00:00:00:00:99 instead of "]),
             id="hardware address",
         ),
-        pytest.param(do.short_queue, ["(queue length 1 instead of 500)"], id="queue length"),
         pytest.param(do.no_arp, ["(ARP false instead of true)"], id="ARP"),
-        pytest.param(do.neighbour, ["other settings (neighbour 192.0.2.1)"], id="neighbour"),
         pytest.param(do.other_queue, ["wg0 on node b had another queue (pfifo)"], id="queue"),
-        pytest.param(do.dropping, ["other rules of nftables", "(nft)"], id="nftables"),
     ],
 )
 def test_whatever_is_done_to_it_is_named(act: Interruption, words: list[str]) -> None:
@@ -86,10 +79,9 @@ def test_whatever_is_done_to_it_is_named(act: Interruption, words: list[str]) ->
 @pytest.mark.parametrize(
     ("act", "words"),
     [
-        (do.stop(0.2), "was stopped (SIGSTOP)"),
+        (do.stop(0.2), "was stopped (SIGSTOP or a tracer)"),
         (do.down(0.3), "was down"),
         (do.no_route, "had other routes"),
-        (do.rule, "had other routes (rule 1 added)"),
     ],
 )
 @pytest.mark.parametrize("kind", ["tcp", "udp"])

@@ -8,7 +8,6 @@ devices, addresses, routes and queues that it uses.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any
 
 from culvert.labs.process import Process
 from culvert.probe.results import Accounted
@@ -21,7 +20,6 @@ from culvert.probe.results.accounting import (
 )
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
-from culvert.trial.session import Session
 from culvert.vpns.base import Vpn
 
 LEFT_ALONE = "nothing outside interrupted the VPN"
@@ -33,8 +31,8 @@ _PROCESSES = (
     "repeat the trial"
 )
 _NETWORK = (
-    "find the program that changes the network (a network manager, a firewall, another VPN), then "
-    "repeat the trial"
+    "find the program that changes the network (a network manager, another VPN), then repeat the "
+    "trial"
 )
 
 
@@ -71,25 +69,20 @@ class Stops:
             yield INSTRUMENTS_LEFT_ALONE, "", process
 
 
-def left_alone(session: Session[Any], outcome: Outcome) -> list[Check]:
+def left_alone(outcome: Outcome) -> list[Check]:
     """A check of each watched load."""
-    judged = set(Meddling) - {Meddling.THROTTLED_TOGETHER}
-    if session.lab.real_links:  # the firewall of a host is not the lab's alone
-        judged.remove(Meddling.FIREWALL)
-    return [
-        left_alone_on({**watched.accounted, **watched.others}, judged)
-        for watched in outcome.watched
-    ]
+    return [left_alone_on({**watched.accounted, **watched.others}) for watched in outcome.watched]
 
 
-def left_alone_on(accounted: Mapping[str, Accounted], judged: Collection[Meddling]) -> Check:
-    """Whether nothing of these kinds was done on these nodes."""
+def left_alone_on(accounted: Mapping[str, Accounted]) -> Check:
+    """Whether nothing was done on these nodes to the VPN alone: a quota on the probe as well is a
+    mark of the trial."""
     seen = {name: one.interference for name, one in accounted.items() if one.interference}
     found = [
         (name, one, episode)
         for name, one in seen.items()
         for episode in one.episodes
-        if episode.kind in judged
+        if episode.kind is not Meddling.THROTTLED_TOGETHER
     ]
     said = [in_words(name, one, episode) for name, one, episode in found]
     more = len(said) - MOST_NAMED + sum(one.left_out for one in seen.values())
@@ -130,23 +123,15 @@ def in_words(node: str, observed: Interference, episode: Episode) -> str:
         case _:
             subject = f"node {node}"
     after_s = (episode.start_ns - observed.started_ns) / 1e9
-    by = f" by {episode.by}" if episode.by else ""
-    lasted = f" for {episode.lasted_ns / 1e9:.3f} s" if episode.kind not in _AT_ONCE else ""
     done = _DONE[episode.kind].format(detail=episode.detail)
-    return f"{subject} {done}{lasted}{by}, {after_s:.2f} s after the start"
+    return f"{subject} {done} for {episode.lasted_ns / 1e9:.3f} s, {after_s:.2f} s after the start"
 
 
-_AT_ONCE = frozenset({Meddling.FIREWALL})
 _DONE = {
-    Meddling.STOPPED: "was stopped (SIGSTOP)",
-    Meddling.TRACED: "was under a tracer",
+    Meddling.STOPPED: "was stopped (SIGSTOP or a tracer)",
     Meddling.FROZEN: "was frozen with the control group {detail}",
     Meddling.THROTTLED: "got no processor from the quota of the control group {detail}",
     Meddling.THROTTLED_TOGETHER: "got no processor from the quota of the control group {detail}",
-    Meddling.MOVED: "was in another control group ({detail})",
-    Meddling.LIMITED: "had another limit ({detail})",
-    Meddling.AFFINITY: "could use other processors ({detail})",
-    Meddling.PRIORITY: "had another priority ({detail})",
     Meddling.DEVICE_DOWN: "was down",
     Meddling.NO_CARRIER: "had no carrier",
     Meddling.MTU: "had another MTU ({detail})",
@@ -154,5 +139,4 @@ _DONE = {
     Meddling.ADDRESS: "lacked its address {detail}",
     Meddling.ROUTE: "had other routes ({detail})",
     Meddling.QUEUE: "had another queue ({detail})",
-    Meddling.FIREWALL: "got other rules of nftables",
 }

@@ -5,33 +5,66 @@ use crate::net::device::netlink::{dump, split};
 use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
-use netlink_packet_route::neighbour::{NeighbourAddress, NeighbourAttribute, NeighbourMessage};
 use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteFlags, RouteMessage};
-use netlink_packet_route::rule::{RuleAttribute, RuleMessage};
 use netlink_packet_route::tc::{TcAttribute, TcMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// linux/rtnetlink.h: links, neighbours, queues; addresses, routes and rules of both versions.
-const GROUPS: [u32; 9] = [1, 3, 4, 5, 7, 8, 9, 11, 19];
+/// linux/rtnetlink.h: links, queues; addresses and routes of both versions.
+const GROUPS: [u32; 6] = [1, 4, 5, 7, 9, 11];
 const BUFFER: usize = 1 << 20;
 
-/// What a device keeps through a trial, by name.
-type Settings = BTreeMap<&'static str, String>;
+/// What a device keeps through a trial.
+#[derive(Clone)]
+struct State {
+    up: bool,
+    carrier: bool,
+    arp: bool,
+    mtu: u32,
+    hardware_address: String,
+}
 
 struct Device {
     name: String,
-    up: bool,
-    carrier: bool,
-    mtu: u32,
-    first_mtu: u32,
-    settings: Settings,
-    first_settings: Settings,
+    first: State,
+    state: State,
+}
+
+impl Device {
+    fn troubles(&self) -> BTreeSet<What> {
+        let (first, now) = (&self.first, &self.state);
+        let differs = |name: &str, now: &dyn Display, first: &dyn Display| {
+            let (now, first) = (now.to_string(), first.to_string());
+            (now != first).then(|| format!("{name}{now} instead of {first}"))
+        };
+        let hardware = (&now.hardware_address, &first.hardware_address);
+        let found = [
+            (Kind::DeviceDown, (!now.up).then(String::new)),
+            (Kind::NoCarrier, (!now.carrier).then(String::new)),
+            (Kind::Mtu, differs("", &now.mtu, &first.mtu)),
+            (Kind::Settings, differs("ARP ", &now.arp, &first.arp)),
+            (
+                Kind::Settings,
+                differs("hardware address ", hardware.0, hardware.1),
+            ),
+        ];
+        let found = found.into_iter();
+        found
+            .filter_map(|(kind, detail)| {
+                Some(What {
+                    kind,
+                    subject: Subject::Device(self.name.clone()),
+                    detail: detail?,
+                })
+            })
+            .collect()
+    }
 }
 
 struct Network {
@@ -94,9 +127,9 @@ impl Changes {
         unsafe { BorrowedFd::borrow_raw(self.socket.as_raw_fd()) }
     }
 
-    /// Takes what the kernel has reported. `doer` is the process that asked for a change, by its
-    /// id; none if it is one of the VPN's own.
-    pub fn take(&mut self, book: &mut Book, now_ns: u64, doer: impl Fn(u32) -> Option<String>) {
+    /// Takes what the kernel has reported. What processes that are the VPN's own asked for, by
+    /// netlink's port, is left out.
+    pub fn take(&mut self, book: &mut Book, now_ns: u64, is_own: impl Fn(u32) -> bool) {
         loop {
             let datagram = match self.socket.recv_from_full() {
                 Ok((datagram, _)) => datagram,
@@ -110,27 +143,28 @@ impl Changes {
                 let Ok(message) = NetlinkMessage::<RouteNetlinkMessage>::deserialize(bytes) else {
                     continue;
                 };
-                let id = message.header.port_number;
-                let by = (id != 0).then(|| doer(id));
-                if by != Some(None) {
-                    self.judge(message, book, now_ns, by.flatten());
+                // Netlink's port of a process is its id, but for its second socket; the kernel's is 0.
+                let port = message.header.port_number;
+                if port == 0 || !is_own(port) {
+                    self.judge(message, book, now_ns, port == 0);
                 }
             }
         }
     }
 
+    /// The kernel makes and removes routes and queues itself, with a device or an address.
     fn judge(
         &mut self,
         message: NetlinkMessage<RouteNetlinkMessage>,
         book: &mut Book,
         now_ns: u64,
-        by: Option<String>,
+        by_kernel: bool,
     ) {
         let NetlinkPayload::InnerMessage(message) = message.payload else {
             return;
         };
         match message {
-            RouteNetlinkMessage::NewLink(message) => self.link(&message, book, now_ns, by),
+            RouteNetlinkMessage::NewLink(message) => self.link(&message, book, now_ns),
             // One that was removed or made anew is its program's, whose end is judged elsewhere.
             RouteNetlinkMessage::DelLink(message) => {
                 self.devices.remove(&message.header.index);
@@ -144,58 +178,33 @@ impl Changes {
                 // Others end when their time is over.
                 let permanent = message.header.flags.contains(AddressHeaderFlags::Permanent);
                 if let Some(what) = self.of_address(&message).filter(|_| permanent) {
-                    book.begin(what, now_ns, by);
+                    book.begin(what, now_ns);
                 }
             }
             RouteNetlinkMessage::NewRoute(message) => {
                 if let Some((removed, added)) = self.of_route(&message)
                     && !book.end(&removed, now_ns)
-                    && by.is_some()
+                    && !by_kernel
                 {
-                    book.begin(added, now_ns, by);
+                    book.begin(added, now_ns);
                 }
             }
             RouteNetlinkMessage::DelRoute(message) => {
                 if let Some((removed, added)) = self.of_route(&message)
                     && !book.end(&added, now_ns)
-                    && by.is_some()
+                    && !by_kernel
                 {
-                    book.begin(removed, now_ns, by);
+                    book.begin(removed, now_ns);
                 }
             }
             RouteNetlinkMessage::NewQueueDiscipline(message) => {
-                if let Some(what) = self.of_queue(&message).filter(|_| by.is_some()) {
-                    book.begin(what, now_ns, by);
+                if let Some(what) = self.of_queue(&message).filter(|_| !by_kernel) {
+                    book.begin(what, now_ns);
                 }
             }
             RouteNetlinkMessage::DelQueueDiscipline(message) => {
                 if let Some(what) = self.of_queue(&message) {
-                    book.begin(what.clone(), now_ns, by);
-                    book.end(&what, now_ns);
-                }
-            }
-            RouteNetlinkMessage::NewRule(message) => {
-                if let Some((removed, added)) = self.of_rule(&message)
-                    && !book.end(&removed, now_ns)
-                {
-                    book.begin(added, now_ns, by);
-                }
-            }
-            RouteNetlinkMessage::DelRule(message) => {
-                if let Some((removed, added)) = self.of_rule(&message)
-                    && !book.end(&added, now_ns)
-                {
-                    book.begin(removed, now_ns, by);
-                }
-            }
-            RouteNetlinkMessage::NewNeighbour(message) => {
-                if let Some(what) = self.of_neighbour(&message).filter(|_| by.is_some()) {
-                    book.begin(what, now_ns, by);
-                }
-            }
-            RouteNetlinkMessage::DelNeighbour(message) => {
-                if let Some(what) = self.of_neighbour(&message).filter(|_| by.is_some()) {
-                    book.begin(what.clone(), now_ns, by);
+                    book.begin(what.clone(), now_ns);
                     book.end(&what, now_ns);
                 }
             }
@@ -203,68 +212,36 @@ impl Changes {
         }
     }
 
-    fn link(&mut self, message: &LinkMessage, book: &mut Book, now_ns: u64, by: Option<String>) {
-        let now = device(message);
-        let index = message.header.index;
+    fn link(&mut self, message: &LinkMessage, book: &mut Book, now_ns: u64) {
         // A message of a bridge's port has another family and no state.
         if message.header.interface_family != AddressFamily::Unspec {
             return;
         }
-        let Some(before) = self.devices.get_mut(&index) else {
+        let now = device(message);
+        let Some(device) = self.devices.get_mut(&message.header.index) else {
             if self.names.contains(&now.name) {
-                self.devices.insert(index, now);
+                self.devices.insert(message.header.index, now);
             }
             return;
         };
-        let subject = Subject::Device(before.name.clone());
-        let mut changes = vec![(Kind::DeviceDown, before.up, now.up, String::new())];
-        if now.up {
-            changes.push((Kind::NoCarrier, before.carrier, now.carrier, String::new()));
-        }
-        if now.mtu != before.mtu {
-            // Whatever it was meanwhile, the first one is the right one.
-            let detail = format!("{} instead of {}", now.mtu, before.first_mtu);
-            book.end_all(Kind::Mtu, &subject, now_ns);
-            changes.push((Kind::Mtu, true, now.mtu == before.first_mtu, detail));
-        }
-        for (name, value) in &now.settings {
-            let first = before.first_settings.get(name);
-            let of = |value: &String| What {
-                kind: Kind::Settings,
-                subject: subject.clone(),
-                detail: format!("{name} {value} instead of {}", first.unwrap_or(value)),
-            };
-            match before.settings.get(name) {
-                Some(last) if last != value => {
-                    book.end(&of(last), now_ns);
-                    if first != Some(value) {
-                        book.begin(of(value), now_ns, by.clone());
-                    }
-                }
-                _ => {}
-            }
-        }
-        for (kind, was_well, is_well, detail) in changes {
-            match (was_well, is_well) {
-                (true, false) => {
-                    let subject = subject.clone();
-                    let what = What {
-                        kind,
-                        subject,
-                        detail,
-                    };
-                    book.begin(what, now_ns, by.clone());
-                }
-                (false, true) => book.end_all(kind, &subject, now_ns),
-                _ => {}
-            }
-        }
-        *before = Device {
-            first_mtu: before.first_mtu,
-            first_settings: std::mem::take(&mut before.first_settings),
-            name: before.name.clone(),
-            ..now
+        let before = device.troubles();
+        // One that is down has no carrier either: what counts is what it had before.
+        let carrier = if now.state.up {
+            now.state.carrier
+        } else {
+            device.state.carrier
         };
+        device.state = State {
+            carrier,
+            ..now.state
+        };
+        let after = device.troubles();
+        for over in before.difference(&after) {
+            book.end(over, now_ns);
+        }
+        for what in &after - &before {
+            book.begin(what, now_ns);
+        }
     }
 
     fn of_address(&self, message: &AddressMessage) -> Option<What> {
@@ -288,45 +265,6 @@ impl Changes {
             kind: Kind::Queue,
             subject: Subject::Device(device.name.clone()),
             detail: kind.unwrap_or_default(),
-        })
-    }
-
-    /// The removal and the addition of a rule that packets of the devices may follow.
-    fn of_rule(&self, message: &RuleMessage) -> Option<(What, What)> {
-        let mut priority = 0;
-        for attribute in &message.attributes {
-            let (ip, length) = match attribute {
-                RuleAttribute::Destination(ip) => (ip, message.header.dst_len),
-                RuleAttribute::Source(ip) => (ip, message.header.src_len),
-                RuleAttribute::Priority(found) => {
-                    priority = *found;
-                    continue;
-                }
-                _ => continue,
-            };
-            if !self.networks.iter().any(|one| one.overlaps(*ip, length)) {
-                return None;
-            }
-        }
-        let what = |done: &str| What {
-            kind: Kind::Route,
-            subject: Subject::Node,
-            detail: format!("rule {priority} {done}"),
-        };
-        Some((what("removed"), what("added")))
-    }
-
-    fn of_neighbour(&self, message: &NeighbourMessage) -> Option<What> {
-        let device = self.devices.get(&message.header.ifindex)?;
-        let of = message.attributes.iter().find_map(|one| match one {
-            NeighbourAttribute::Destination(NeighbourAddress::Inet(ip)) => Some(IpAddr::V4(*ip)),
-            NeighbourAttribute::Destination(NeighbourAddress::Inet6(ip)) => Some(IpAddr::V6(*ip)),
-            _ => None,
-        })?;
-        Some(What {
-            kind: Kind::Settings,
-            subject: Subject::Device(device.name.clone()),
-            detail: format!("neighbour {of}"),
         })
     }
 
@@ -361,12 +299,6 @@ impl Changes {
 }
 
 impl Network {
-    /// Whether the network of that length around an address has addresses of this one.
-    fn overlaps(&self, address: IpAddr, length: u8) -> bool {
-        let length = length.min(self.length);
-        Network { address, length }.has(self.address)
-    }
-
     fn has(&self, other: IpAddr) -> bool {
         match (self.address, other) {
             (IpAddr::V4(own), IpAddr::V4(other)) => {
@@ -384,33 +316,30 @@ impl Network {
 
 fn device(message: &LinkMessage) -> Device {
     let flags = message.header.flags;
-    let mut device = Device {
-        name: String::new(),
-        up: flags.contains(LinkFlags::Up),
-        carrier: flags.contains(LinkFlags::LowerUp),
-        mtu: 0,
-        first_mtu: 0,
-        settings: Settings::new(),
-        first_settings: Settings::new(),
-    };
-    let answers = !flags.contains(LinkFlags::Noarp);
-    device.settings.insert("ARP", answers.to_string());
+    let (mut name, mut mtu, mut hardware_address) = (String::new(), 0, String::new());
     for attribute in &message.attributes {
         match attribute {
-            LinkAttribute::TxQueueLen(length) => {
-                device.settings.insert("queue length", length.to_string());
-            }
+            LinkAttribute::IfName(found) => name.clone_from(found),
+            LinkAttribute::Mtu(found) => mtu = *found,
             LinkAttribute::Address(bytes) => {
                 let digits: Vec<String> = bytes.iter().map(|one| format!("{one:02x}")).collect();
-                device.settings.insert("hardware address", digits.join(":"));
+                hardware_address = digits.join(":");
             }
-            LinkAttribute::IfName(name) => device.name.clone_from(name),
-            LinkAttribute::Mtu(mtu) => (device.mtu, device.first_mtu) = (*mtu, *mtu),
             _ => {}
         }
     }
-    device.first_settings.clone_from(&device.settings);
-    device
+    let state = State {
+        up: flags.contains(LinkFlags::Up),
+        carrier: flags.contains(LinkFlags::LowerUp),
+        arp: !flags.contains(LinkFlags::Noarp),
+        mtu,
+        hardware_address,
+    };
+    Device {
+        name,
+        first: state.clone(),
+        state,
+    }
 }
 
 fn address(message: &AddressMessage) -> Option<IpAddr> {
@@ -448,15 +377,35 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_concerns_networks_that_it_overlaps() {
-        let network = Network {
-            address: "198.19.0.1".parse().unwrap(),
-            length: 24,
+    fn a_device_has_troubles_as_long_as_it_differs_from_what_it_was() {
+        let state = State {
+            up: true,
+            carrier: true,
+            arp: true,
+            mtu: 1420,
+            hardware_address: String::new(),
         };
-        assert!(network.overlaps("198.0.0.0".parse().unwrap(), 8));
-        assert!(network.overlaps("198.19.0.7".parse().unwrap(), 32));
-        assert!(!network.overlaps("10.0.0.0".parse().unwrap(), 8));
-        assert!(!network.overlaps("198.19.1.7".parse().unwrap(), 32));
+        let mut device = Device {
+            name: "wg0".to_owned(),
+            first: state.clone(),
+            state,
+        };
+        let found = |device: &Device| -> Vec<(Kind, String)> {
+            let troubles = device.troubles().into_iter();
+            troubles.map(|what| (what.kind, what.detail)).collect()
+        };
+        assert_eq!(found(&device), []);
+        (device.state.up, device.state.mtu, device.state.arp) = (false, 1200, false);
+        assert_eq!(
+            found(&device),
+            [
+                (Kind::DeviceDown, String::new()),
+                (Kind::Mtu, "1200 instead of 1420".to_owned()),
+                (Kind::Settings, "ARP false instead of true".to_owned()),
+            ]
+        );
+        device.state = device.first.clone();
+        assert_eq!(found(&device), []);
     }
 
     #[test]

@@ -9,33 +9,22 @@ const MOST: usize = 100;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// SIGSTOP and its like.
+    /// By SIGSTOP and its like, or by a tracer.
     Stopped,
-    /// A debugger is attached.
-    Traced,
     /// By a control group.
     Frozen,
     /// By the quota of a control group that the observer is not in.
     Throttled,
     /// By the quota of a control group that the observer is in as well.
     ThrottledTogether,
-    /// To another control group.
-    Moved,
-    /// A control group's share of processor time was changed.
-    Limited,
-    /// The processors that a thread may use were changed.
-    Affinity,
-    /// Nice value or scheduling class of a thread were changed.
-    Priority,
     DeviceDown,
     NoCarrier,
     Mtu,
-    /// Queue length, hardware address, ARP, neighbours of a device.
+    /// Hardware address and ARP of a device.
     Settings,
     Address,
     Route,
     Queue,
-    Firewall,
 }
 
 /// To what something was done. A thread's changes are its process's.
@@ -66,8 +55,6 @@ pub struct Episode {
     pub start_ns: u64,
     /// As far as it was seen; of a quota, the time without a processor.
     pub lasted_ns: u64,
-    /// The process that did it, where the kernel reports one.
-    pub by: Option<String>,
     /// Its time is the kernel's count: it is open until the end.
     #[serde(skip)]
     counted: bool,
@@ -83,12 +70,11 @@ pub struct Book {
 
 impl Book {
     /// Begins an episode, unless it is open.
-    pub fn begin(&mut self, what: What, now_ns: u64, by: Option<String>) {
+    pub fn begin(&mut self, what: What, now_ns: u64) {
         self.open.entry(what.clone()).or_insert(Episode {
             what,
             start_ns: now_ns,
             lasted_ns: 0,
-            by,
             counted: false,
         });
     }
@@ -103,33 +89,22 @@ impl Book {
         true
     }
 
-    /// Ends whatever is open of that kind and subject.
-    pub fn end_all(&mut self, kind: Kind, subject: &Subject, now_ns: u64) {
-        let open = self.open.keys();
-        let of_it: Vec<What> = open
-            .filter(|what| what.kind == kind && what.subject == *subject)
-            .cloned()
-            .collect();
-        for what in &of_it {
-            self.end(what, now_ns);
-        }
-    }
-
     /// Adds a time that the kernel counts itself.
     pub fn count(&mut self, what: What, from_ns: u64, lasted_ns: u64) {
-        self.begin(what.clone(), from_ns, None);
+        self.begin(what.clone(), from_ns);
         if let Some(episode) = self.open.get_mut(&what) {
             episode.lasted_ns += lasted_ns;
             episode.counted = true;
         }
     }
 
-    /// A look at processes, which finds these in force: of these kinds all others have ended.
-    pub fn look(&mut self, kinds: &[Kind], found: BTreeSet<What>, now_ns: u64) {
+    /// A look at all processes, which finds these in force: all others of processes have ended.
+    pub fn look(&mut self, found: BTreeSet<What>, now_ns: u64) {
+        let of_a_process = |what: &What| matches!(what.subject, Subject::Process { .. });
         let over: Vec<What> = self
             .open
             .values()
-            .filter(|episode| !episode.counted && kinds.contains(&episode.what.kind))
+            .filter(|episode| !episode.counted && of_a_process(&episode.what))
             .map(|episode| episode.what.clone())
             .filter(|what| !found.contains(what))
             .collect();
@@ -137,7 +112,7 @@ impl Book {
             self.end(what, now_ns);
         }
         for what in found {
-            self.begin(what, now_ns, None);
+            self.begin(what, now_ns);
         }
     }
 
@@ -175,13 +150,20 @@ mod tests {
     }
 
     #[test]
-    fn a_look_opens_and_ends_episodes_of_its_kinds_only() {
-        let (stopped, down) = (what(Kind::Stopped, "a"), what(Kind::DeviceDown, "b"));
+    fn a_look_opens_and_ends_episodes_of_processes_only() {
+        let stopped = What {
+            kind: Kind::Stopped,
+            subject: Subject::Process {
+                label: "a".to_owned(),
+                pid: 7,
+            },
+            detail: String::new(),
+        };
         let mut book = Book::default();
-        book.begin(down.clone(), 5, Some("ip".to_owned()));
-        book.look(&[Kind::Stopped], BTreeSet::from([stopped.clone()]), 10);
-        book.look(&[Kind::Stopped], BTreeSet::from([stopped]), 20);
-        book.look(&[Kind::Stopped], BTreeSet::new(), 30);
+        book.begin(what(Kind::DeviceDown, "b"), 5);
+        book.look(BTreeSet::from([stopped.clone()]), 10);
+        book.look(BTreeSet::from([stopped]), 20);
+        book.look(BTreeSet::new(), 30);
         let (found, left_out) = book.finish(105);
         let times = |episode: &Episode| (episode.what.kind, episode.start_ns, episode.lasted_ns);
         let times: Vec<_> = found.iter().map(times).collect();
@@ -201,7 +183,7 @@ mod tests {
     fn a_flood_is_bounded_and_counted() {
         let mut book = Book::default();
         for now_ns in 0..MOST as u64 + 7 {
-            book.begin(what(Kind::Mtu, "a"), now_ns, None);
+            book.begin(what(Kind::Mtu, "a"), now_ns);
             book.end(&what(Kind::Mtu, "a"), now_ns);
         }
         let (found, left_out) = book.finish(1000);

@@ -1,4 +1,4 @@
-//! Control groups of processes: frozen or not, time without a processor, and limits.
+//! Control groups of processes: frozen or not, and time without a processor.
 //!
 //! A lab's node may see another sysfs than its own caller, without control groups: they are read in
 //! the caller's view of the files, /proc/PID/root.
@@ -7,15 +7,6 @@ use super::text::read;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-
-/// A limit: what is changed by hand or by a manager, never by the kernel.
-const SETTINGS: [&str; 5] = [
-    "cpu.max",
-    "cpu.cfs_quota_us",
-    "cpu.weight",
-    "cpu.shares",
-    "cpu.idle",
-];
 
 /// A mounted hierarchy: of version 2 without controllers.
 struct Hierarchy {
@@ -33,12 +24,6 @@ struct Counter {
     last: u64,
 }
 
-struct Setting {
-    name: &'static str,
-    file: File,
-    first: String,
-}
-
 struct Group {
     name: String,
     shared: bool,
@@ -46,15 +31,13 @@ struct Group {
     frozen: Counter,
     /// Its file and the text of a group that is not frozen, where no time is counted.
     state: Option<(File, &'static str)>,
-    settings: Vec<Setting>,
 }
 
-/// Where a process is: its groups, and those with all above them.
-#[derive(Clone, Default, PartialEq, Eq)]
+/// Where a process and its threads are: their groups, and those with all above them.
+#[derive(Clone, Default)]
 pub struct Place {
-    pub names: Vec<String>,
-    leaves: Vec<PathBuf>,
-    chain: Vec<PathBuf>,
+    leaves: BTreeSet<PathBuf>,
+    chain: BTreeSet<PathBuf>,
 }
 
 /// What a look found in a group: its name, and the time in ns.
@@ -81,7 +64,7 @@ impl Groups {
             open: BTreeMap::new(),
         };
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        groups.own = groups.place(&own).chain.into_iter().collect();
+        groups.own = groups.place(&own).chain;
         groups
     }
 
@@ -101,11 +84,10 @@ impl Groups {
             };
             if !controllers
                 .split(',')
-                .any(|one| ["", "cpu", "cpuset", "freezer"].contains(&one))
+                .any(|one| ["", "cpu", "freezer"].contains(&one))
             {
                 continue;
             }
-            place.names.push(path.to_owned());
             let Some(hierarchy) = self.hierarchies.iter().find(|one| one.has(controllers)) else {
                 continue;
             };
@@ -118,8 +100,8 @@ impl Groups {
             }
             let mut chain = chain.into_iter().map(|(directory, _)| directory);
             if let Some(leaf) = chain.next() {
-                place.leaves.push(leaf.clone());
-                place.chain.push(leaf);
+                place.leaves.insert(leaf.clone());
+                place.chain.insert(leaf);
             }
             place.chain.extend(chain);
         }
@@ -154,21 +136,20 @@ impl Groups {
         }
         found
     }
-
-    /// The limits of a place that differ from what they were, in words.
-    pub fn limited(&self, place: &Place) -> Vec<String> {
-        let groups = place.chain.iter().filter_map(|one| self.open.get(one));
-        groups.flat_map(Group::changed).collect()
-    }
 }
 
 impl Place {
+    pub fn add(&mut self, other: &Place) {
+        self.leaves.extend(other.leaves.iter().cloned());
+        self.chain.extend(other.chain.iter().cloned());
+    }
+
     pub fn is_in(&self, directory: &Path) -> bool {
-        self.chain.iter().any(|one| one == directory)
+        self.chain.contains(directory)
     }
 
     pub fn is_directly_in(&self, directory: &Path) -> bool {
-        self.leaves.iter().any(|one| one == directory)
+        self.leaves.contains(directory)
     }
 }
 
@@ -215,35 +196,13 @@ impl Group {
                 .map(|state| (state, "THAWED"))
                 .or_else(|| Some((file("cgroup.events")?, "frozen 0"))),
         };
-        let settings = SETTINGS.iter().filter_map(|name| {
-            let file = file(name)?;
-            let first = read(&file)?;
-            Some(Setting { name, file, first })
-        });
         Group {
             name: name.to_owned(),
             shared,
             throttled,
             frozen,
             state,
-            settings: settings.collect(),
         }
-    }
-
-    fn changed(&self) -> Vec<String> {
-        let changed = self.settings.iter().filter_map(|setting| {
-            let now = read(&setting.file)?;
-            (now != setting.first).then(|| {
-                format!(
-                    "{} of {} is {} instead of {}",
-                    setting.name,
-                    self.name,
-                    now.trim_end(),
-                    setting.first.trim_end()
-                )
-            })
-        });
-        changed.collect()
     }
 }
 

@@ -1,12 +1,11 @@
 //! What is done to a VPN from outside while it is measured.
 //!
 //! A process that is stopped, frozen or starved handles no packets, and nothing of that is in the
-//! figures but their size. Changes of devices, addresses, routes, queues and rules are reported by
-//! the kernel, each of them; processes and control groups are looked at again and again.
+//! figures but their size. Changes of devices, addresses, routes and queues are reported by the
+//! kernel, each of them; processes and control groups are looked at again and again.
 
 mod changes;
 mod episode;
-mod firewall;
 mod groups;
 mod members;
 mod text;
@@ -16,15 +15,13 @@ use crate::timing::clock;
 use crate::timing::stop::Stop;
 use changes::Changes;
 use episode::{Book, Episode};
-use firewall::Firewall;
 use members::{Members, Unseen};
-use nix::poll::{PollFd, PollFlags};
 use nix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
 /// Stops that are shorter are known to the process's parent, and counted times to the kernel.
 const LOOK_NS: u64 = 20_000_000;
-/// One look in so many goes to threads, children, limits and counted times.
+/// One look in so many goes to threads, children and counted times.
 const CLOSELY: u64 = 5;
 
 #[derive(Debug, Serialize)]
@@ -48,7 +45,6 @@ pub struct Interference {
 pub struct Watch {
     members: Members,
     changes: Option<Changes>,
-    firewall: Option<Firewall>,
     unseen: Vec<String>,
     book: Book,
 }
@@ -66,12 +62,9 @@ impl Watch {
         }
         let changes = Changes::open(devices)
             .map_err(|error| unseen.push(format!("changes of devices: {error}")));
-        let firewall =
-            Firewall::open().map_err(|error| unseen.push(format!("changes of nftables: {error}")));
         Watch {
             members,
             changes: changes.ok(),
-            firewall: firewall.ok(),
             unseen,
             book: Book::default(),
         }
@@ -101,8 +94,7 @@ impl Watch {
             longest_gap_ns = longest_gap_ns.max(now_ns - last_ns);
             last_ns = now_ns;
             if looks % CLOSELY == 0 || is_last {
-                self.members
-                    .look_closely(&mut self.book, closely_ns, now_ns);
+                self.members.look_closely(&mut self.book, closely_ns);
                 closely_ns = now_ns;
             }
             if is_last {
@@ -131,38 +123,21 @@ impl Watch {
 
     /// Until the kernel reports something (true), for a request to end, or for the time.
     fn wait(&self, stop: &Stop, until_ns: u64) -> bool {
-        let of_changes = self.changes.as_ref().map(Changes::descriptor);
-        let of_firewall = self.firewall.as_ref().map(Firewall::descriptor);
-        let mut descriptors: Vec<PollFd> = [of_changes, of_firewall]
-            .into_iter()
-            .flatten()
-            .map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN))
-            .collect();
-        let own = descriptors.len();
-        stop.wait_any_readable(&mut descriptors, until_ns);
-        descriptors[..own]
-            .iter()
-            .any(|one| one.any().unwrap_or(false))
+        match &self.changes {
+            Some(changes) => stop.wait_readable(changes.descriptor(), until_ns),
+            None => {
+                stop.wait_until(until_ns);
+                false
+            }
+        }
     }
 
     fn take(&mut self, now_ns: u64) {
         let members = &self.members;
         let is_own = |pid: u32| members.has(pid as i32) || members.has(parent(pid).unwrap_or(0));
-        let doer = |pid: u32| (!is_own(pid)).then(|| in_words(pid));
         if let Some(changes) = &mut self.changes {
-            changes.take(&mut self.book, now_ns, doer);
+            changes.take(&mut self.book, now_ns, is_own);
         }
-        if let Some(firewall) = &mut self.firewall {
-            firewall.take(&mut self.book, now_ns, is_own);
-        }
-    }
-}
-
-/// Netlink's port of a process is its id, but for its second socket.
-fn in_words(pid: u32) -> String {
-    match std::fs::read_to_string(format!("/proc/{pid}/comm")) {
-        Ok(name) => format!("process {pid} ({})", name.trim_end()),
-        Err(_) => format!("process {pid}, which has ended"),
     }
 }
 

@@ -14,16 +14,11 @@ class Meddling(StrEnum):
     """The kinds of interference."""
 
     STOPPED = "stopped"
-    TRACED = "traced"
     FROZEN = "frozen"
     THROTTLED = "throttled"
     """By the quota of a control group that the probe is not in."""
     THROTTLED_TOGETHER = "throttled_together"
     """By the quota of a control group that the probe is in as well."""
-    MOVED = "moved"
-    LIMITED = "limited"
-    AFFINITY = "affinity"
-    PRIORITY = "priority"
     DEVICE_DOWN = "device_down"
     NO_CARRIER = "no_carrier"
     MTU = "mtu"
@@ -31,7 +26,6 @@ class Meddling(StrEnum):
     ADDRESS = "address"
     ROUTE = "route"
     QUEUE = "queue"
-    FIREWALL = "firewall"
 
 
 class ObservedProcess(Result):
@@ -54,15 +48,14 @@ class OfDevice(Result):
 
 
 class Episode(Result):
-    """One interference. ``detail`` is the group, the value or the address; ``by`` the process that
-    did it, if the kernel reports one. ``lasted_ns`` of a quota is the time without a processor."""
+    """One interference. ``detail`` is the group, the value or the address. ``lasted_ns`` of a quota
+    is the time without a processor."""
 
     kind: Meddling
     subject: OfProcess | OfDevice | Literal["node"]
     detail: str
     start_ns: int
     lasted_ns: int
-    by: str | None = None
 
 
 class Interference(Result):

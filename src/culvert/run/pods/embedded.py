@@ -37,7 +37,6 @@ from culvert.measurements.base import Measurement
 from culvert.privilege import run_as_root
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Accounted, parse
-from culvert.probe.results.accounting import Meddling
 from culvert.proof.alive import survivors
 from culvert.proof.interference import Stops, left_alone_on
 from culvert.run.pods.cluster import Clusters, Under, quiet
@@ -57,7 +56,6 @@ PATHS = (Path("a", "b"), Path("a", CONTROL), Path(CONTROL, "b"))
 """A condition's impairments act on the link of each source: once between the pods of a and b."""
 INSTRUMENTS = ("hey", "iperf3")
 """Programs in the image of the embedded cluster's pods, beside the probe."""
-JUDGED = frozenset(Meddling) - {Meddling.THROTTLED_TOGETHER, Meddling.FIREWALL}
 NOT_K3S = "upstream Kubernetes in namespaces, not K3s"
 
 
@@ -143,8 +141,7 @@ class OverVpn:
 
     @contextmanager
     def watching(self) -> Iterator[list[Check]]:
-        """Whether the VPN was left alone on its nodes meanwhile, once the body has ended. Rules of
-        firewalls are the cluster's own."""
+        """Whether the VPN was left alone on its nodes meanwhile, once the body has ended."""
         checks: list[Check] = []
         if self.vpn.id == "none":
             yield checks
@@ -160,7 +157,7 @@ class OverVpn:
             yield checks
         finally:
             accounted = {name: parse(Accounted, task.stop()) for name, task in tasks.items()}
-        checks += [left_alone_on(accounted, JUDGED), *stops.checks()]
+        checks += [left_alone_on(accounted), *stops.checks()]
 
     def _watch(self, name: str, probe: Probe) -> Task:
         node = self.lab.nodes[name]

@@ -162,7 +162,7 @@ class PodProof(PathProof):
         return [
             *(self._beside.checks if self._under.encrypted else []),
             *self._alone,
-            *left_alone(self._session, outcome),
+            *left_alone(outcome),
             *outcome.doubts,
             *ends_in_silence(self._session, outcome),
         ]

@@ -137,7 +137,7 @@ class TunnelProof(PathProof):
         session = self._session
         return [
             *survivors(session.vpn),
-            *left_alone(session, outcome),
+            *left_alone(outcome),
             *self._stops.checks(outcome.halted),
             *judge_outcome(session, outcome),
             *judge_truths(self._truths, outcome.metrics),

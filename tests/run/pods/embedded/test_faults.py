@@ -59,7 +59,7 @@ def test_a_pod_that_goes_away_is_named_and_none_is_left(clusters: EmbeddedCluste
     assert pods(over(clusters, WIREGUARD)) == []
 
 
-@pytest.mark.parametrize("what", ["was stopped (SIGSTOP)", "had other settings (queue length 1"])
+@pytest.mark.parametrize("what", ["was stopped (SIGSTOP)", "had another queue (pfifo)"])
 @pytest.mark.parametrize("node", ["a", "b"])
 def test_a_vpn_below_it_that_is_interrupted_in_a_trial_gives_no_figure(
     clusters: EmbeddedClusters, node: str, what: str
@@ -76,9 +76,9 @@ def test_a_vpn_below_it_that_is_interrupted_in_a_trial_gives_no_figure(
         else:
             run = below.lab.nodes[node].run
             # Its queue: a device that is down loses the routes of the cluster.
-            run(["ip", "link", "set", device, "txqueuelen", "1"])
+            run(["tc", "qdisc", "add", "dev", device, "root", "pfifo"])
             hold(0.2)
-            run(["ip", "link", "set", device, "txqueuelen", "500"])
+            run(["tc", "qdisc", "del", "dev", device, "root"])
 
     class Interrupted(Tcp):
         def run(self, session: Session, parameters: TcpParameters) -> Outcome:
