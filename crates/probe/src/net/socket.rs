@@ -84,38 +84,39 @@ pub fn local_port(socket: &UdpSocket) -> Result<u16, Failure> {
     Ok(address.port())
 }
 
-/// Sets the receive buffer, beyond net.core.rmem_max where that is allowed; returns its true size.
-pub fn set_receive_buffer(socket: &impl AsFd, bytes: usize) -> Result<usize, Failure> {
-    let bytes = saturated(bytes);
-    let forced = set_int(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes);
-    if forced.is_err() {
-        set_int(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, bytes)
-            .map_err(during("set the receive buffer"))?;
+/// A socket's buffer. The kernel limits its size (net.core.rmem_max and wmem_max), except where a
+/// program may go beyond.
+#[derive(Clone, Copy)]
+pub enum Buffer {
+    Receive,
+    Send,
+}
+
+impl Buffer {
+    /// Sets the size; returns the true one.
+    pub fn set(self, socket: &impl AsFd, bytes: usize) -> Result<usize, Failure> {
+        let (name, option, forced) = self.options();
+        let bytes = saturated(bytes);
+        set_int(socket, libc::SOL_SOCKET, forced, bytes)
+            .or_else(|_| set_int(socket, libc::SOL_SOCKET, option, bytes))
+            .map_err(during(format!("set the {name} buffer")))?;
+        self.size(socket)
     }
-    receive_buffer(socket)
-}
 
-/// The receive buffer as reported by the kernel: twice the requested size, for its bookkeeping.
-pub fn receive_buffer(socket: &impl AsFd) -> Result<usize, Failure> {
-    let size = get_int(socket, libc::SOL_SOCKET, libc::SO_RCVBUF);
-    size.map(|size| size as usize)
-        .map_err(during("read the receive buffer"))
-}
+    /// As reported by the kernel: twice the requested size, for its bookkeeping.
+    pub fn size(self, socket: &impl AsFd) -> Result<usize, Failure> {
+        let (name, option, _) = self.options();
+        get_int(socket, libc::SOL_SOCKET, option)
+            .map(|size| size as usize)
+            .map_err(during(format!("read the {name} buffer")))
+    }
 
-/// Sets the send buffer, beyond net.core.wmem_max where that is allowed; returns its true size.
-pub fn set_send_buffer(socket: &impl AsFd, bytes: usize) -> Result<usize, Failure> {
-    let bytes = saturated(bytes);
-    set_int(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes)
-        .or_else(|_| set_int(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, bytes))
-        .map_err(during("set the send buffer"))?;
-    send_buffer(socket)
-}
-
-/// The send buffer as reported by the kernel: twice the requested size, for its bookkeeping.
-pub fn send_buffer(socket: &impl AsFd) -> Result<usize, Failure> {
-    let size = get_int(socket, libc::SOL_SOCKET, libc::SO_SNDBUF);
-    size.map(|size| size as usize)
-        .map_err(during("read the send buffer"))
+    fn options(self) -> (&'static str, libc::c_int, libc::c_int) {
+        match self {
+            Buffer::Receive => ("receive", libc::SO_RCVBUF, libc::SO_RCVBUFFORCE),
+            Buffer::Send => ("send", libc::SO_SNDBUF, libc::SO_SNDBUFFORCE),
+        }
+    }
 }
 
 /// Makes the kernel report when it drops a packet of a full queue (ENOBUFS).

@@ -4,7 +4,7 @@ use crate::net::batch::receive::read_control;
 use crate::net::capture::filter::{self, Direction, Look};
 use crate::net::capture::search::Search;
 use crate::net::device::netlink::Link;
-use crate::net::socket;
+use crate::net::socket::{self, Buffer};
 use crate::packet::scope::Scope;
 use crate::protocol::failure::{Failure, during};
 use socket2::{Domain, SockFilter, Socket, Type};
@@ -56,7 +56,7 @@ impl PacketSocket {
         let what = format!("capture on {}", link.name);
         // With protocol 0 nothing is queued before filter and interface are set.
         let socket = Socket::new(Domain::PACKET, Type::DGRAM, None).map_err(during(&what))?;
-        socket::set_receive_buffer(&socket, receive_buffer)?;
+        Buffer::Receive.set(&socket, receive_buffer)?;
         socket::set_int(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)
             .map_err(during(format!("{what}: timestamps")))?;
         if direction == Direction::In {

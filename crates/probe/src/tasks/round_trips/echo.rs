@@ -1,7 +1,7 @@
 //! `echo`: a UDP reflector. It answers requests of its session with as many bytes, and nothing else.
 
 use crate::net::batch::reflect::ReflectBatch;
-use crate::net::socket;
+use crate::net::socket::{self, Buffer};
 use crate::packet::header::{Header, Kind, MAX_PAYLOAD, make_reply};
 use crate::protocol::failure::{Failure, during};
 use crate::protocol::values::{Seconds, Token};
@@ -38,7 +38,7 @@ pub struct Echoed {
 
 pub fn run(parameters: &Parameters, context: &Context) -> Result<Echoed, Failure> {
     let socket = socket::bind_udp(parameters.bind, parameters.port)?;
-    socket::set_receive_buffer(&socket, RECEIVE_BUFFER)?;
+    Buffer::Receive.set(&socket, RECEIVE_BUFFER)?;
     context.ready(Listening {
         port: socket::local_port(&socket)?,
     });

@@ -2,7 +2,7 @@
 //! echo in this process. No path measured here can be faster.
 
 use crate::net::echo_channel::EchoChannel;
-use crate::net::socket;
+use crate::net::socket::{self, Buffer};
 use crate::packet::header::blank_payload;
 use crate::protocol::failure::{Failure, during};
 use crate::protocol::values::{Canary, Rate, Token};
@@ -52,10 +52,10 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Floor, Failure>
     check_size(parameters.payload_size)?;
     let loopback = IpAddr::from(Ipv4Addr::LOCALHOST);
     let reflector = socket::bind_udp(loopback, 0)?;
-    socket::set_receive_buffer(&reflector, RECEIVE_BUFFER)?;
+    Buffer::Receive.set(&reflector, RECEIVE_BUFFER)?;
     let to = SocketAddr::new(loopback, socket::local_port(&reflector)?);
     let channel = EchoChannel::udp(None, to)?;
-    socket::set_receive_buffer(channel.socket(), RECEIVE_BUFFER)?;
+    Buffer::Receive.set(channel.socket(), RECEIVE_BUFFER)?;
     let started_ns = clock::monotonic_ns() + LEAD_NS;
     context.ready(Started { started_ns });
     let engine = Engine {

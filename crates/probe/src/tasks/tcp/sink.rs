@@ -1,6 +1,6 @@
 //! `tcp_sink`: accepts the connections of a session and drains them.
 
-use crate::net::socket;
+use crate::net::socket::{self, Buffer};
 use crate::protocol::failure::{Failure, during};
 use crate::protocol::values::{Canary, Seconds, Token};
 use crate::tasks::context::{Context, Listening};
@@ -47,7 +47,7 @@ pub struct Sunk {
 pub fn run(parameters: &Parameters, context: &Context) -> Result<Sunk, Failure> {
     check_streams(parameters.streams)?;
     let listener = listen(parameters)?;
-    let receive_buffer_effective = socket::receive_buffer(&listener)?;
+    let receive_buffer_effective = Buffer::Receive.size(&listener)?;
     let interrupt = context
         .stop
         .interrupts(&listener)
@@ -110,7 +110,7 @@ fn listen(parameters: &Parameters) -> Result<Socket, Failure> {
     let listener = socket::tcp_socket(parameters.bind)?;
     // Its connections inherit the buffer, by which they announce a window scale.
     if let Some(bytes) = parameters.receive_buffer {
-        socket::set_receive_buffer(&listener, bytes)?;
+        Buffer::Receive.set(&listener, bytes)?;
     }
     socket::listen_tcp(&listener, address, GREETING_TIMEOUT)?;
     Ok(listener)

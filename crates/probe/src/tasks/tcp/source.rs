@@ -1,6 +1,6 @@
 //! `tcp_source`: one or many streams, as fast as the connections take them.
 
-use crate::net::socket;
+use crate::net::socket::{self, Buffer};
 use crate::net::tcp_info::TcpInfo;
 use crate::protocol::failure::{Failure, during};
 use crate::protocol::values::{Canary, Seconds, Token};
@@ -101,7 +101,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> 
         connections.push((socket, connect_ns));
     }
     let congestion_control = read_congestion_control(&connections[0].0)?;
-    let send_buffer_effective = socket::send_buffer(&connections[0].0)?;
+    let send_buffer_effective = Buffer::Send.size(&connections[0].0)?;
     let first_ns = clock::monotonic_ns();
     context.ready(Started {
         started_ns: first_ns,
@@ -127,7 +127,7 @@ fn connect(parameters: &Parameters) -> Result<Socket, Failure> {
     let socket = socket::tcp_socket(parameters.connect)?;
     set_options(&socket, &parameters.congestion_control, parameters.nodelay)?;
     if let Some(bytes) = parameters.send_buffer {
-        socket::set_send_buffer(&socket, bytes)?;
+        Buffer::Send.set(&socket, bytes)?;
     }
     if let Some(from) = parameters.bind {
         let from = SocketAddr::new(from, 0);

@@ -7,7 +7,7 @@ pub use parameters::Parameters;
 
 use super::place::each_there;
 use super::{Protocol, check_members, deal, in_threads};
-use crate::net::socket;
+use crate::net::socket::{self, Buffer};
 use crate::protocol::failure::{Failure, during};
 use crate::results::forwarded::{Forwarded, Joint};
 use crate::results::latency::{Latency, Summary};
@@ -115,7 +115,7 @@ fn bind(parameters: &Parameters, number: usize) -> Result<UdpSocket, Failure> {
         )
     })?;
     let buffer = (RECEIVE_BUFFERS / members.len()).clamp(LEAST_BUFFER, RECEIVE_BUFFERS / 2);
-    socket::set_receive_buffer(&socket, buffer)?;
+    Buffer::Receive.set(&socket, buffer)?;
     Ok(socket)
 }
 

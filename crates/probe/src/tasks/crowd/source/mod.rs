@@ -10,7 +10,7 @@ pub use parameters::Parameters;
 use super::place::each_there;
 use super::{MAX_MEMBERS, Protocol, check_members, deal, in_threads};
 use crate::net::device::egress::{Chosen, Segmentation, Segmenter};
-use crate::net::socket;
+use crate::net::socket::{self, Buffer};
 use crate::protocol::failure::{Failure, during};
 use crate::protocol::values::Rate;
 use crate::results::latency::Latency;
@@ -191,7 +191,7 @@ fn make_flow(parameters: &Parameters, number: usize, chosen: &mut Chosen) -> Res
                 .map_err(during(format!("member {number}: connect UDP to {to}")))?
         };
         if segmented {
-            socket::set_send_buffer(&socket, SEGMENTED_SEND_BUFFER)?;
+            Buffer::Send.set(&socket, SEGMENTED_SEND_BUFFER)?;
         }
         socket::report_local_drops(&socket, member.to)?;
         match Flow::new(flow_number, socket, &pattern, segmented) {

@@ -8,7 +8,7 @@ pub mod engine;
 pub mod tally;
 
 use crate::net::echo_channel::EchoChannel;
-use crate::net::socket;
+use crate::net::socket::Buffer;
 use crate::net::tcp_info::TcpInfo;
 use crate::packet::header::blank_payload;
 use crate::protocol::failure::{Failure, during};
@@ -97,7 +97,7 @@ pub struct Measured {
 
 pub fn run(parameters: &Parameters, context: &Context) -> Result<Measured, Failure> {
     let channel = open(parameters)?;
-    socket::set_receive_buffer(channel.socket(), RECEIVE_BUFFER)?;
+    Buffer::Receive.set(channel.socket(), RECEIVE_BUFFER)?;
     let _interrupt = context
         .stop
         .interrupts(channel.socket())

@@ -3,7 +3,7 @@
 use super::Parameters;
 use super::account::{Heard, Sink};
 use crate::net::batch::receive::ReceiveBatch;
-use crate::net::socket;
+use crate::net::socket::{self, Buffer};
 use crate::packet::header::{Header, Kind, MAX_PAYLOAD};
 use crate::protocol::failure::{Failure, during};
 use crate::tasks::context::{Context, Listening};
@@ -49,7 +49,7 @@ pub fn receive(
 ) -> Result<Heard, Failure> {
     let socket = socket::bind_udp(parameters.bind, parameters.port)?;
     let wanted = parameters.receive_buffer.unwrap_or(RECEIVE_BUFFER);
-    let receive_buffer_effective = socket::set_receive_buffer(&socket, wanted)?;
+    let receive_buffer_effective = Buffer::Receive.set(&socket, wanted)?;
     let port = socket::local_port(&socket)?;
     let mut reception = Reception {
         batch: ReceiveBatch::new(&socket, BATCH, MAX_PAYLOAD, true),

@@ -4,7 +4,7 @@ pub mod flow;
 mod lane;
 
 use crate::net::device::egress::{Chosen, Egress, Segmentation, Segmenter, choose};
-use crate::net::socket;
+use crate::net::socket::{self, Buffer};
 use crate::packet::header::{HEADER_LENGTH, MAX_PAYLOAD};
 use crate::packet::sizes::Sizes;
 use crate::protocol::failure::{Failure, during};
@@ -119,7 +119,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Sent, Failure> 
         parameters.to,
     );
     let flows = make_flows(parameters, to, &mut chosen)?;
-    let send_buffer_effective = socket::send_buffer(flows[0].socket())?;
+    let send_buffer_effective = Buffer::Send.size(flows[0].socket())?;
     let first_ns = clock::monotonic_ns();
     let mut lanes = deal(parameters, flows, first_ns);
     context.ready(Started {
@@ -322,7 +322,7 @@ fn make_socket(
     }
     let wanted = segmented.then_some(SEGMENTED_SEND_BUFFER);
     if let Some(bytes) = parameters.send_buffer.or(wanted) {
-        socket::set_send_buffer(&socket, bytes)?;
+        Buffer::Send.set(&socket, bytes)?;
     }
     socket::report_local_drops(&socket, parameters.to)?;
     Ok(socket)

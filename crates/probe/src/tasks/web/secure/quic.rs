@@ -1,7 +1,7 @@
 //! Endpoints of QUIC, and what their connections count.
 
 use super::identity::{Certificate, Identity, client};
-use crate::net::socket;
+use crate::net::socket::{self, Buffer};
 use crate::protocol::failure::{Failure, during};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{Connection, Endpoint, EndpointConfig, TokioRuntime, TransportConfig, VarInt};
@@ -84,7 +84,7 @@ fn endpoint(
     port: u16,
 ) -> Result<Endpoint, Failure> {
     let socket = socket::bind_udp(bind, port)?;
-    socket::set_receive_buffer(&socket, SOCKET_BUFFER)?;
+    Buffer::Receive.set(&socket, SOCKET_BUFFER)?;
     Endpoint::new(
         EndpointConfig::default(),
         config,
