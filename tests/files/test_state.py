@@ -20,9 +20,6 @@ from culvert.labs.kubernetes import image
 from culvert.labs.kubernetes.embedded.programs import built
 from culvert.labs.vm import boots, build
 from culvert.labs.vm.uml import Uml
-from culvert.plan.plan import Cell
-from culvert.results import Parameters
-from culvert.run.outlook import expected
 from culvert.vpns.contract.package import write_package
 from tests.cli import Cli
 from tests.files.planted import plant
@@ -45,12 +42,6 @@ def _append() -> None:
     log.append([INSTALLED])
 
 
-def _keep() -> None:
-    watch = expected.Stopwatch()
-    watch.note(Cell("x", "y", "z", Parameters()), 1.0, 0.5)
-    watch.keep()
-
-
 def _lock() -> None:
     with alone(Path(os.environ["CULVERT_STATE"])):
         pass
@@ -63,7 +54,6 @@ def _boot() -> None:
 WRITERS: Mapping[str, tuple[str, Callable[[], object]]] = {
     "features": ("features.json", lambda: add_records([RECORD])),
     "installs": ("installs.jsonl", _append),
-    "times": ("trial-times.json", _keep),
     "build": (".lock", _lock),
     "boots": ("kernels/boots-uml.json", _boot),
 }
@@ -107,23 +97,17 @@ def test_what_was_written_beside_before_its_name_is_not_guessed(
 
 @pytest.mark.parametrize("kind", ["pipe", "zero", "directory"])
 def test_what_is_no_file_is_not_read(state: Path, kind: str) -> None:
-    for file in ("features.json", "installs.jsonl", "trial-times.json"):
+    for file in ("features.json", "installs.jsonl"):
         plant(state / file, kind, state)
     with pytest.raises(UsageError):
         read_records()
     assert log.latest_installs(["x"]) == []
-    assert expected.learned() == expected.TrialTimes()
     for path in (state / "kernels/uml-1", state / "kubernetes" / built.recipe()):
         path.mkdir(parents=True)
     plant(state / "kernels/uml-1/kernel.json", kind, state)
     plant(state / "kubernetes" / built.recipe() / "record.json", kind, state)
     assert build.built() is None
     assert built.built() is None
-
-
-def test_times_that_are_none_are_ignored(state: Path) -> None:
-    (state / "trial-times.json").write_text('{"whole": {')
-    assert not expected.learned().whole
 
 
 @pytest.mark.parametrize("text", ["[1]", "{}", '[{"vpn": []}]', "[" * 9000, "\ud800", "[[]]"])
@@ -137,7 +121,7 @@ def test_records_that_are_none_are_refused(state: Path, text: str) -> None:
 
 
 def test_commands_do_not_wait(say: Cli, state: Path) -> None:
-    for file in ("features.json", "installs.jsonl", "trial-times.json"):
+    for file in ("features.json", "installs.jsonl"):
         os.mkfifo(state / file)
     say("features").refused(2, "it is a pipe")
     assert say("run", "quick", "--dry-run").code == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,8 @@ import pytest
 from culvert.errors import DeadlineExceeded, NotPossible
 from culvert.journal.journal import Journal
 from culvert.plan.plan import Plan
-from culvert.results import Parameters, Status
-from culvert.run.outlook.expected import OVERHEAD_S, learned
+from culvert.results import Status
+from culvert.run.outlook.expected import OVERHEAD_S
 from culvert.run.output.progress import ProgressStep
 from culvert.run.runner import GIVE_UP_AFTER
 from culvert.run.trials.execution import Execution
@@ -44,16 +43,6 @@ def test_time_to_go_shrinks_with_each_trial(tmp_path: Path, counting: list[str])
     assert first == pytest.approx(4 * (2.0 + OVERHEAD_S))
     # What was measured is believed more than what was expected: these trials take no time.
     assert last < 0.1
-
-
-def test_the_next_run_knows_how_long_trials_take(tmp_path: Path, counting: list[str]) -> None:
-    of = study("fake/good")
-    with made(tmp_path, of) as journal:
-        runner(of, journal, Recorder()).run()
-    cell = Plan.of(of).cells[0]
-    assert learned().expected_s(cell, 2.0) < 0.1
-    other = replace(cell, parameters=Parameters.of({"other": 1}))
-    assert learned().expected_s(other, 2.0) == pytest.approx(2.0 - 0.5, abs=0.1)
 
 
 def test_what_is_lacking_is_told_once_and_nothing_is_tried(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from culvert.plan.plan import Plan
-from culvert.run.outlook.expected import TrialTimes, estimate_of
+from culvert.run.outlook.expected import estimate_of
 from culvert.study.catalogue import Catalogue, installed_measurements
 from culvert.study.shipped import shipped_studies
 from culvert.study.study import Study
@@ -30,8 +30,6 @@ STUDIES = sorted(name for name in shipped_studies() if name.partition("-")[0] in
 CLAIMS = 60
 """Over all five papers, at least."""
 QUICK_S = 20 * 60
-OVERHEAD_S = 1.5
-"""Of a trial beside its measuring, on a small machine."""
 PRINTED = re.compile(r"printed as (\d+)")
 CONDITIONS = {"Native": "clean", "L": "loss", "D": "delay"}
 
@@ -81,9 +79,7 @@ def test_it_is_valid(name: str, scale: str) -> None:
 @pytest.mark.parametrize("name", STUDIES)
 def test_its_quick_edition_is_quick(name: str) -> None:
     quick = study(name, "quick")
-    plan = Plan.of(quick)
-    overhead = TrialTimes(overhead={cell.vpn: OVERHEAD_S for cell in plan.cells})
-    estimate = estimate_of(quick, plan, catalogue(), overhead)
+    estimate = estimate_of(quick, Plan.of(quick), catalogue())
     assert 0 < estimate.max_s < QUICK_S
 
 

@@ -30,7 +30,6 @@ from culvert.run.outlook.expected import (
     Remaining,
     Stopwatch,
     expectation,
-    learned,
     verification_of,
     verifications,
 )
@@ -91,7 +90,7 @@ class Runner:
 
         self._underlays = Underlays(link_of, journal, real=real_links)
         self._stopwatch = Stopwatch()
-        before_s = expectation(catalogue, learned())
+        before_s = expectation(catalogue)
         self._remaining = Remaining(plan, verifications(plan, link_of), self._stopwatch, before_s)
         self._failures: dict[tuple[str, str], list[str]] = defaultdict(list)
         self._values: dict[str, dict[int, float]] = defaultdict(dict)
@@ -140,10 +139,9 @@ class Runner:
             self._tried[trial.cell.key] += 1
             self._note(step, record, tally)
             if record.status is Status.OK:
-                self._stopwatch.note(trial.cell, record.duration_s, record.measuring_s)
+                self._stopwatch.note(trial.cell, record.duration_s)
             if self._plan.pause_s and step.number is not None:
                 time.sleep(self._plan.pause_s)  # requested by the study
-        self._stopwatch.keep()
         tally.elapsed_s = time.monotonic() - begun
         tally.stopped = str(schedule.decision.reason)
         tally.notes = notes_on(self._plan, schedule.decision)
@@ -193,7 +191,7 @@ class Runner:
             if cell not in self._plan.present or place != (trial.block, cell.key):
                 tally.add(record, link=True)
             if record.status is Status.OK:
-                self._stopwatch.note(cell, record.duration_s, record.measuring_s)
+                self._stopwatch.note(cell, record.duration_s)
 
     def _one(self, trial: Trial) -> TrialRecord:
         started_at, begun = datetime.now(UTC), time.monotonic()

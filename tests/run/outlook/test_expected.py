@@ -6,7 +6,7 @@ import pytest
 
 from culvert.measurements.underlay.underlay import Underlay, UnderlayParameters
 from culvert.plan.plan import Plan
-from culvert.run.outlook.expected import OVERHEAD_S, TrialTimes, estimate_of
+from culvert.run.outlook.expected import OVERHEAD_S, estimate_of
 from culvert.study.study import Study
 from culvert.vpns.registry import installed_catalogue
 
@@ -32,7 +32,7 @@ reason = "no NAT"
 def block_s(link: str) -> float:
     catalogue = installed_catalogue()
     study = Study.parse(STUDY.format(link=link), catalogue)
-    return estimate_of(study, Plan.of(study), catalogue, TrialTimes()).block_s
+    return estimate_of(study, Plan.of(study), catalogue).block_s
 
 
 def test_each_emulated_link_is_verified_in_each_block() -> None:

@@ -14,7 +14,6 @@ from culvert.labs.netns.lab import NetnsLab
 from culvert.labs.room import Machine, watchers_in_use
 from culvert.labs.this_machine import ThisMachine
 from culvert.plan.plan import Plan
-from culvert.run.outlook.expected import TrialTimes
 from culvert.run.outlook.shortfalls import Shortfall, shortfalls
 from culvert.study.study import Study
 from culvert.vpns.registry import installed_catalogue
@@ -124,8 +123,6 @@ def test_the_time_is_that_of_the_cells_that_can_run(
         'name = "s"\nvpns = ["none", "wireguard/go"]\n[[measurement]]\nkind = "tcp"\n'
         'duration = "60s"\n[plan]\nblocks = 10\n'
     )
-    # Other runs on this machine add to the times that were kept.
-    monkeypatch.setattr("culvert.run.outlook.expected.learned", TrialTimes)
     whole = json.loads(say("run", path, "--dry-run", "--only", "none", "--json").out)
     monkeypatch.setattr(ThisMachine, "find", Bare.find)
     said = say("run", path, "--dry-run")
