@@ -1,4 +1,4 @@
-"""Ranks, pairs, pooling, and cells whose trials are not alike, as a reader sees them."""
+"""Ranks, pairs, and cells whose trials are not alike, as a reader sees them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rich.console import Console
 
 from culvert.report.model import Data
 from culvert.report.terminal import summary as terminal
-from culvert.report.views.comparisons import comparison_table, p_text, pooling_table
+from culvert.report.views.comparisons import comparison_table, p_text
 from culvert.report.views.conclusion import behaviour_sentences
 from culvert.report.views.headline import headline_views
 
@@ -61,7 +61,7 @@ def test_places_stand_beside_the_figures(data: Data) -> None:
     assert told == {"none": "", "openvpn/aes-256-gcm": "1st", "wireguard/go": "2nd"}
 
 
-def test_every_pair_and_the_pooled_values_are_in_tables(data: Data) -> None:
+def test_every_pair_is_in_the_table(data: Data) -> None:
     pairs = comparison_table(data)
     goodput = [row for row in pairs.rows if row[:2] == ("TCP", "Goodput")]
     assert [row[2:4] for row in goodput] == [
@@ -72,22 +72,12 @@ def test_every_pair_and_the_pooled_values_are_in_tables(data: Data) -> None:
     # The goodput that falls block by block is not that of independent blocks.
     drifting = "differ; block differences are correlated"
     assert [row[6] for row in goodput] == ["differ", drifting, drifting]
-    pooled = pooling_table(data)
-    assert {row[2] for row in pooled.rows} == {
-        "Until the first packet is answered",
-        "Handshake alone",
-    }
-    for row in pooled.rows:
-        assert int(row[3]) == RTT_AND_TCP
-        assert int(row[7]) == 5 * RTT_AND_TCP
-        assert 1 <= float(row[11]) <= 5 * RTT_AND_TCP
 
 
 def test_the_page_shows_them_and_leaves_out_what_is_not_there() -> None:
     page = page_of(drifting())
     for words in (
         "Every pair",
-        "What pooling would have claimed",
         "Cells with correlation, drift or jumps",
     ):
         assert words in page

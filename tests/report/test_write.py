@@ -71,7 +71,6 @@ def test_tables_hold_what_the_page_shows(plain: tuple[Path, str]) -> None:
         "ratio-to-baseline",
         "difference-to-baseline",
         "comparisons",
-        "pooling",
         "claims",
         "published",
         "latency-ns",

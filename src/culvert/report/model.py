@@ -19,13 +19,12 @@ from culvert.analysis.headline import Headline, Medians, compared, medians
 from culvert.analysis.initiation import cycles
 from culvert.analysis.losses import loss_shares
 from culvert.analysis.observations import observations
-from culvert.analysis.pooling import pooling, single_values
 from culvert.analysis.status import StatusCounts, counts_by_vpn, status_counts
 from culvert.analysis.summary import summarise_observed
 from culvert.journal.frames import TRIALS_SCHEMA
 from culvert.journal.journal import Journal
 from culvert.journal.marks import Mark, marks_of
-from culvert.journal.papers.kjorveziroski2024.published import foreign_tables
+from culvert.journal.papers.kjorveziroski2024.published import published_tables
 from culvert.report.claims import Claims, claims_of
 from culvert.report.labels import Labels
 from culvert.report.leaves import evidence
@@ -144,10 +143,6 @@ class Data:
             return self.comparisons.filter(main)
         return comparisons(self.observed.filter(main), self.columns)
 
-    @cached_property
-    def pooled(self) -> pl.DataFrame:
-        return pooling(single_values(self.rows, self.trials, self.series))
-
 
 class Recorded(NamedTuple):
     """A run before it is analysed: frames as the journal returns them."""
@@ -216,7 +211,7 @@ def gather(
         vpns=ordered,
         colours=colours(ordered),
         shapes=shapes(ordered),
-        foreign=foreign_tables(trials, rows) if run.imported else {},
+        foreign=published_tables(trials, rows) if run.imported else {},
     )
 
 

@@ -36,7 +36,6 @@ def _tables(data: Data) -> dict[str, pl.DataFrame]:
         "ratio-to-baseline": paired(comparable, Effect.RATIO, data.columns),
         "difference-to-baseline": paired(comparable, Effect.DIFFERENCE, data.columns),
         "comparisons": data.comparisons,
-        "pooling": data.pooled,
         "latency-ns": percentile_table(latency, data.histograms, "rtt_ns"),
         "initiation-ms": initiation_table(data.cycles),
         "udp-losses": data.losses,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from culvert.errors import CulvertError
 from culvert.journal.journal import Journal
-from culvert.journal.papers.kjorveziroski2024.published import foreign_tables
+from culvert.journal.papers.kjorveziroski2024.published import published_tables
 from culvert.journal.readers.foreign_run import Found
 from culvert.journal.readers.formats import ForeignFormat, reader
 from culvert.journal.readers.naming import Naming
@@ -43,4 +43,4 @@ def import_any(form: ForeignFormat, path: Path) -> None:
             return
         with Journal.open(out) as journal:
             assert journal.trials().height == len(done.trials)
-            foreign_tables(journal.trials(), journal.rows())
+            published_tables(journal.trials(), journal.rows())

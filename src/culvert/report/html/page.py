@@ -28,13 +28,13 @@ from culvert.report.model import Data, Figure
 from culvert.report.numbers import duration
 from culvert.report.run_info import moment
 from culvert.report.views.claims import claims_view
-from culvert.report.views.comparisons import comparison_table, instruments_table, pooling_table
+from culvert.report.views.comparisons import comparison_table, instruments_table
 from culvert.report.views.conclusion import behaviour_sentences, conclusion
 from culvert.report.views.delivered import delivered_views
 from culvert.report.views.headline import headline_views
 from culvert.report.views.leaks import leak_matrices
 from culvert.report.views.nat_matrix import nat_matrices
-from culvert.report.views.paper import paper_tables, paper_tests
+from culvert.report.views.paper import paper_tables
 from culvert.report.views.surroundings import surroundings_table
 from culvert.report.views.switches import switches_table
 from culvert.report.views.topology import third_nodes_table, topology_views
@@ -88,7 +88,6 @@ def render(data: Data, sections: Sequence[Section], shared: SharedFiles | None =
         paired=data.columns.design.paired,
         claims=claims_view(data),
         paper_tables=paper_tables(data),
-        paper_tests=paper_tests(data),
         sections=sections,
         charts=chart_data(figure for section in sections for figure in section.figures),
         behaviour=behaviour_sentences(data),
@@ -96,7 +95,6 @@ def render(data: Data, sections: Sequence[Section], shared: SharedFiles | None =
         instruments=instruments_table(data),
         switches=switches_table(data),
         surroundings=surroundings_table(data),
-        pooling=pooling_table(data),
         listed=trial_list(data),
         limits=limits(data),
         underlay=underlay_views(data),

@@ -19,7 +19,6 @@ from culvert.report.views.conclusion import behaviour_sentences, conclusion
 from culvert.report.views.headline import HeadlineCell, HeadlineRow, HeadlineView, headline_views
 from culvert.report.views.leaks import leak_matrices
 from culvert.report.views.nat_matrix import nat_matrices
-from culvert.report.views.paper import paper_tests
 from culvert.report.views.surroundings import surroundings_table
 from culvert.report.views.trust import Trust, limits, trust
 from culvert.study.vpn_id import BASELINE
@@ -40,8 +39,6 @@ def summary_of(data: Data) -> RenderableType:
     parts += [matrices_text(every) for every in (nat_matrices(data), leaks)]
     if data.claims.judged or data.claims.trouble:
         parts.append(claims_text(data.claims, data.labels))
-    if tests := paper_tests(data):
-        parts.append(Text("\n".join(("The paper's tests", *(f"  {one}" for one in tests), ""))))
     if data.counts.ok != data.counts.total:
         parts.append(_reasons(data))
     if marked := surroundings_table(data, compared=True).rows:

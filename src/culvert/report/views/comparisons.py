@@ -1,4 +1,4 @@
-"""Pairwise comparisons, and the results that pooling would give, as tables of the page."""
+"""Pairwise comparisons, and instruments beside each other, as tables of the page."""
 
 from __future__ import annotations
 
@@ -64,41 +64,6 @@ def decision(row: Mapping[str, Any]) -> str:
 
 def _trials(row: Mapping[str, Any]) -> str:
     return f"{row['n_a']} and {row['n_b']} trials"
-
-
-def pooling_table(data: Data) -> FigureTable:
-    """Cells with several values per trial: analysed by trial, and pooled."""
-    columns = (
-        *("VPN", "Cell", "Metric", "trials", "mean over trials", "95 %", "p"),
-        *(
-            "values pooled",
-            "95 % if pooled",
-            "p if pooled",
-            "design effect",
-            "effective sample size",
-        ),
-    )
-    rows = tuple(_pooled(data, row) for row in data.pooled.head(MOST).iter_rows(named=True))
-    return FigureTable(columns, "lllrrrrrrrrr", rows)
-
-
-def _pooled(data: Data, row: Mapping[str, Any]) -> tuple[str, ...]:
-    scale = scale_for(row["unit"], [row["mean"]])
-    effect, effective_n = row["design_effect"], row["effective_n"]
-    return (
-        row["vpn"],
-        data.labels.cell(row["condition"], row["measurement"], row["parameters"]),
-        title_of(row["metric"], row["measurement"]),
-        str(row["trials"]),
-        scale.text(row["mean"], row["low"], row["high"]),
-        scale.ends(row["mean"], row["low"], row["high"]),
-        p_text(row["p"]),
-        str(row["pooled_n"]),
-        scale.ends(row["pooled_mean"], row["pooled_low"], row["pooled_high"]),
-        p_text(row["pooled_p"]),
-        "\u2013" if effect is None else f"{effect:.1f}",
-        "\u2013" if effective_n is None else f"{effective_n:.0f}",
-    )
 
 
 def p_text(p_value: float | None) -> str:

@@ -1,5 +1,4 @@
-"""Tables A1 and A2 as published (mean, deviation, how many times slower than the baselines), and
-all tables of a report on the data."""
+"""Tables A1 and A2 as published: mean, deviation, how many times slower than the baselines."""
 
 from __future__ import annotations
 
@@ -7,7 +6,6 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from culvert.journal.papers.kjorveziroski2024 import honest
 from culvert.journal.papers.kjorveziroski2024.order import CONFIGURATIONS
 from culvert.journal.papers.kjorveziroski2024.runs import (
     BASE_1230,
@@ -76,23 +74,9 @@ PROTOCOLS = {"tcp": "a1-tcp", "udp": "a2-udp"}
 
 def published_tables(trials: pl.DataFrame, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """The tables of the paper whose data a journal contains, by file name. Frames of the
-    journal."""
+    journal; figures are rounded to remove binary rounding noise."""
     runs = cells(trials, rows)
-    return _filled({f"{PAPER}-{name}": table(runs, p) for p, name in PROTOCOLS.items()})
-
-
-def foreign_tables(trials: pl.DataFrame, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The published tables, and Culvert's analysis of the same data."""
-    found = published_tables(trials, rows)
-    if found and (runs := cells(trials, rows)):
-        for protocol, name in PROTOCOLS.items():
-            found[f"{PAPER}-{name}-honest"] = honest.table(runs, protocol)
-        found[f"{PAPER}-mann-whitney"] = honest.tests(runs)
-    return _filled(found)
-
-
-def _filled(tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    """Tables with rows, their figures rounded to remove binary rounding noise."""
+    tables = {f"{PAPER}-{name}": table(runs, p) for p, name in PROTOCOLS.items()}
     return {
         name: table.with_columns(pl.col(pl.Float64).round_sig_figs(12))
         for name, table in tables.items()
