@@ -132,16 +132,12 @@ def test_a_terminal_is_not_controlled(
         assert not {"\x1b", "\u202e", "\x07", "\x9b"} & set(shown)
 
 
-@pytest.mark.parametrize(
-    "text", ["=1+1", "@SUM(A1)", "+1", "-1", "\t=1", "\r=1", "\n=1", "\uff1d1", "\uff20A"]
-)
-def test_a_spreadsheet_runs_nothing(rows: pl.DataFrame, tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize("text", ["=1+1", "@SUM(A1)", "-1", "\t=1", "\r=1", "\n=1", 'a"b', "a,b"])
+def test_a_text_is_exact_in_csv(rows: pl.DataFrame, tmp_path: Path, text: str) -> None:
     export(rows.with_columns(vpn=pl.lit(text)), Format.CSV, tmp_path / "x.csv")
     back = pl.read_csv(tmp_path / "x.csv", schema=rows.schema)
-    assert set(back["vpn"]) == {"'" + text}
+    assert set(back["vpn"]) == {text}
     assert back["value"].to_list() == rows["value"].to_list()
-    export(rows.with_columns(vpn=pl.lit(text)), Format.PARQUET, tmp_path / "x")
-    assert set(pl.read_parquet(tmp_path / "x")["vpn"]) == {text}
 
 
 def test_parquet_is_not_written_to_a_terminal(

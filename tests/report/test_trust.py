@@ -12,7 +12,6 @@ from culvert.plan.stopping import StopReason
 from culvert.report.charts.cpu_modes import PARTS
 from culvert.report.charts.latency import _ticks
 from culvert.report.numbers import Scale
-from culvert.report.tables import harmless
 from culvert.report.views import trials as trial_views
 from culvert.report.views.trials import trial_list
 from culvert.report.views.trust import OWN_DAY, limits, trust
@@ -245,16 +244,6 @@ def test_trials_that_do_not_count_are_the_last_to_be_left_out(
     )
     monkeypatch.setattr(trial_views, "MOST_TRIALS", 2)
     assert [trial.number for trial in trial_list(run.data).trials] == [1, last]
-
-
-def test_only_texts_are_made_harmless_for_spreadsheets() -> None:
-    table = pl.DataFrame(
-        {"text": ["=1+1", "+x", "-x", "@x", "\tx", "a=b", None], "number": [-1.5] * 7}
-    )
-    found = harmless(table)
-    assert found["text"].to_list() == ["'=1+1", "'+x", "'-x", "'@x", "'\tx", "a=b", None]
-    assert found["number"].to_list() == [-1.5] * 7
-    assert "\n'=1+1,-1.5\n" in found.write_csv()
 
 
 def test_cpu_parts_and_what_the_total_holds_beside_them_add_up() -> None:

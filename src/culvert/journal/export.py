@@ -14,7 +14,6 @@ from typing import IO, Any
 import polars as pl
 
 from culvert.errors import UsageError
-from culvert.files.formulas import without_formulas
 from culvert.files.target import replacing
 from culvert.hidden import IN_PYTHON
 from culvert.journal.codec import from_json
@@ -92,7 +91,7 @@ def _csv(rows: pl.DataFrame, out: IO[bytes]) -> None:
     # If Polars writes to a pipe itself, a closed pipe and a full disk give the same error.
     out.write(rows.clear().write_csv().encode())
     for part in rows.iter_slices(_CHUNK):
-        out.write(without_formulas(part).write_csv(include_header=False).encode())
+        out.write(part.write_csv(include_header=False).encode())
 
 
 def _parquet(rows: pl.DataFrame, out: IO[bytes]) -> None:

@@ -8,7 +8,6 @@ from culvert.analysis.initiation import initiation_table
 from culvert.analysis.latency import percentile_table
 from culvert.analysis.pairs import paired
 from culvert.analysis.status import reasons
-from culvert.files.formulas import without_formulas
 from culvert.metrics import Effect
 from culvert.report.claims import claims_table, published_table
 from culvert.report.model import Data
@@ -18,13 +17,12 @@ from culvert.study.vpn_id import BASELINE
 
 def tables(data: Data) -> dict[str, pl.DataFrame]:
     """By file name, ready to be written as CSV."""
-    return {name: harmless(table) for name, table in _tables(data).items()}
+    return {name: without_hidden(table) for name, table in _tables(data).items()}
 
 
-def harmless(table: pl.DataFrame) -> pl.DataFrame:
-    """Prefix texts that a spreadsheet would run with an apostrophe, and replace hidden characters;
-    numbers are unchanged."""
-    return without_formulas(table.with_columns(pl.col(pl.String).str.replace_all(HIDDEN, SHOWN)))
+def without_hidden(table: pl.DataFrame) -> pl.DataFrame:
+    """Replace the hidden characters of texts; numbers are unchanged."""
+    return table.with_columns(pl.col(pl.String).str.replace_all(HIDDEN, SHOWN))
 
 
 def _tables(data: Data) -> dict[str, pl.DataFrame]:

@@ -27,7 +27,7 @@ from culvert.journal.readers.sides import joined
 from culvert.journal.record import RunHead, TrialRecord
 from culvert.journal.trouble import NoRoomError
 from culvert.report.run_info import IMPORTED
-from culvert.report.tables import harmless
+from culvert.report.tables import without_hidden
 from culvert.results import canonical_json
 from culvert.study.shipped import find_study
 from culvert.study.study import Study
@@ -256,7 +256,7 @@ def _write_tables(directory: Path, found: Mapping[str, pl.DataFrame]) -> None:
     try:
         with run_folder(directory) as folder, folder.below("tables") as below:
             for name, table in found.items():
-                below.write(f"{name}.csv", harmless(table).write_csv().encode())
+                below.write(f"{name}.csv", without_hidden(table).write_csv().encode())
     except OSError as error:
         what = str(directory / "tables")
         why = f"it cannot be written: {error.strerror}"
