@@ -7,7 +7,7 @@ decides nothing. A family is one metric in one context: its pairs are corrected 
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 import polars as pl
@@ -76,10 +76,17 @@ def comparisons(observed: pl.DataFrame, columns: Columns) -> pl.DataFrame:
     families: dict[tuple[str, ...], dict[str, Array]] = {}
     for *names, vpn, value in series.iter_rows():
         families.setdefault(tuple(names), {})[vpn] = np.asarray(value)
-    for key, values in families.items():
-        column = columns.of(key)
-        pairs = [pair for pair in combinations(values, 2) if column.between(*pair)]
-        tests = [mann_whitney(values[a], values[b]) for a, b in pairs]
+    pairs_of = {
+        key: [pair for pair in combinations(values, 2) if columns.of(key).between(*pair)]
+        for key, values in families.items()
+    }
+    every = mann_whitney(
+        [(families[key][a], families[key][b]) for key, pairs in pairs_of.items() for a, b in pairs]
+    )
+    remaining = iter(every)
+    for key, pairs in pairs_of.items():
+        values, column = families[key], columns.of(key)
+        tests = list(islice(remaining, len(pairs)))
         corrected = holm([test.p_value for test in tests])
         for (a, b), test, p_holm in zip(pairs, tests, corrected, strict=True):
             least = least_mann_whitney(values[a].size, values[b].size) * len(pairs)

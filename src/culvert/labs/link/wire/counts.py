@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from culvert.statistics.binomial import quantile
+import numpy as np
 
 LATE = "1 ms and 2 % of its time on the link"
 """Delay after its due time from which a packet is late (crates/wire/src/direction/counters.rs): the
@@ -25,7 +25,12 @@ def most_late(delivered: int) -> int:
     Fewer than ``MANY`` were too late if an exact test rejects that the link's share is at most one
     of ``ONE_LATE_OF``; a single packet never decides, and no more are permitted than of ``MANY``.
     """
-    few = min(quantile(min(delivered, MANY), 1 / ONE_LATE_OF, LEVEL), MANY // ONE_LATE_OF)
+    from scipy.special import bdtr  # noqa: PLC0415 - slow to import, seldom needed
+
+    n = min(delivered, MANY)
+    # The least count that as many or fewer of n packets reach with the probability LEVEL.
+    in_time = int(np.searchsorted(bdtr(np.arange(n + 1), n, 1 / ONE_LATE_OF), LEVEL))
+    few = min(in_time, MANY // ONE_LATE_OF)
     return max(1, few, delivered // ONE_LATE_OF)
 
 
