@@ -1,4 +1,4 @@
-"""The same work for many things, by several processes."""
+"""One function for many things, by several processes."""
 
 from __future__ import annotations
 

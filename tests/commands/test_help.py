@@ -75,3 +75,10 @@ def test_the_shell_completes_commands_options_and_names(typed: str, completed: s
         check=False,
     )
     assert completed in found.stdout.split(), found
+
+
+@pytest.mark.parametrize("path", EVERY, ids=" ".join)
+def test_a_usage_has_arguments_without_braces(path: tuple[str, ...]) -> None:
+    usage, _, _ = helped(*path).partition("\n\n")
+    assert usage.startswith("Usage: ")
+    assert "{" not in usage

@@ -71,7 +71,7 @@ def summarise(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def summarise_observed(observed: pl.DataFrame, *, looks: Looks = ONCE) -> pl.DataFrame:
-    """The same from observations; ``looks`` are those of the rule that could end the run."""
+    """``summarise`` from observations; ``looks`` are those of the rule that could end the run."""
     keys = [*CELL, *METRIC]
     mean = pl.col("mean")
     grouped = (

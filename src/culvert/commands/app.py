@@ -89,7 +89,15 @@ def _no_type(*_: object, **__: object) -> str:
     return ""
 
 
+def _usage(argument: TyperArgument, _ctx: object) -> list[str]:
+    """An argument as manual pages have it: Typer puts braces around a required one."""
+    name = argument.metavar or str(argument.name).upper()
+    many = "..." if argument.nargs != 1 and not name.endswith("...") else ""
+    return [f"{name}{many}" if argument.required else f"[{name}]{many}"]
+
+
 TyperArgument.display_type_rich = _no_type  # type: ignore[method-assign]
+TyperArgument.get_usage_pieces = _usage  # type: ignore[method-assign, assignment]
 
 
 def _name(module: ModuleType) -> str:

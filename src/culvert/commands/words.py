@@ -43,7 +43,8 @@ StudyName = Annotated[
     ),
 ]
 Scale = Annotated[
-    str, typer.Option(metavar="NAME", help="Run a smaller edition: [scale.NAME] of the study.")
+    str,
+    typer.Option(metavar="NAME", help="Use a smaller scale of the study: its table [scale.NAME]."),
 ]
 Only = Annotated[
     list[str] | None,
@@ -71,12 +72,15 @@ MeasuredVpn = Annotated[
     str,
     typer.Option(
         metavar="ID",
-        help="VPN that is built, as in a study: wireguard/go.",
+        help="VPN to build and measure, by its name in studies, such as wireguard/go.",
         autocompletion=known_vpns,
     ),
 ]
 BuildCommand = Annotated[
-    str, typer.Option(metavar="COMMAND", help="Shell command that builds it, at the source's root.")
+    str,
+    typer.Option(
+        metavar="COMMAND", help="Shell command that builds the VPN, run at the root of its source."
+    ),
 ]
 Source = Annotated[
     Path, typer.Option(metavar="DIR", help="Git repository of the source, with its whole history.")

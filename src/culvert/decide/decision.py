@@ -125,7 +125,7 @@ class Pair:
         return ratio_of(self.contrast.estimate), low, high
 
     def turned(self) -> Pair:
-        """The same for b and a."""
+        """The decision on the pair with a and b exchanged."""
         estimate, contrast = self.estimate, self.contrast
         if contrast is not None:
             contrast = replace(contrast, estimate=-contrast.estimate)

@@ -41,7 +41,7 @@ class LeftOut:
 
 
 def number_of(texts: Iterable[str]) -> int:
-    """The same 60 bits for the same texts, on every machine."""
+    """A number of 60 bits that depends on the texts alone, on every machine."""
     return int(checksum(tuple(texts))[:15], 16)
 
 

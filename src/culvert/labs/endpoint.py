@@ -55,7 +55,7 @@ class Endpoint(Host):
         """Properties of the node's end of the underlay, read from the kernel, in JSON's types."""
 
     def device_facts(self, device: str) -> Mapping[str, Any]:
-        """The same for any interface; empty if it does not exist or the lab cannot read them."""
+        """Properties of any interface; empty if it does not exist or the lab cannot read them."""
         del device
         return {}
 

@@ -1,4 +1,4 @@
-"""The same work on several things at the same time."""
+"""One function for several things at the same time."""
 
 from __future__ import annotations
 

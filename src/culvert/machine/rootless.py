@@ -53,7 +53,7 @@ def enter(*, own_network: bool = False) -> None:
 
 
 def enter_where_possible() -> None:
-    """The same; if the machine does not allow it, the command continues unchanged."""
+    """Enter namespaces without root; if the machine does not allow it, continue unchanged."""
     if init_outside() is not None or not tools.find("culvert-probe"):
         return
     if is_root() and _refusal(KEEP_RIGHTS) is None:

@@ -29,7 +29,7 @@ is slower than the link."""
 
 
 def udp_ceiling(session: Session, stream: UdpStream, segmentation: str) -> Ceiling:
-    """The same stream from a to b beside the tunnel, unpaced.
+    """The ceiling of a stream: it runs from a to b beside the tunnel, unpaced.
 
     ``segmentation`` is that of the source in the tunnel. Otherwise the kernel could segment on the
     bare link only, and the generator would look faster than it is in the tunnel.

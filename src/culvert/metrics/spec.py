@@ -39,7 +39,7 @@ class HeadlineColumn:
     """What a VPN does, {} for the figure: "carries {} of TCP"; empty: not in the sentence. The
     figure is the effect against the baseline for a time or a cost, else the value."""
     unchanged: str = ""
-    """The same if the interval of a difference includes 0, {} for the interval."""
+    """The sentence if the interval of a difference includes 0, {} for the interval."""
     absolute: bool = False
     """Only the absolute value is shown: a link without a VPN has no value to compare with."""
     unless: str = ""

@@ -47,7 +47,7 @@ class RunInfo:
 
     @property
     def identity(self) -> str:
-        """The same for copies of a run, another for every other run."""
+        """A text that copies of a run share, and every other run has another one."""
         return f"{self.digest} {self.seed} {self.started_at}"
 
     @cached_property

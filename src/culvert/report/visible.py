@@ -25,7 +25,7 @@ def visible(text: str) -> str:
 
 
 def visible_tree(value: Any) -> Any:
-    """The same for all texts in a JSON value, including keys."""
+    """A JSON value with U+FFFD for every hidden character of its texts, including keys."""
     text = json.dumps(value, ensure_ascii=False)
     # An escape may hide a control character; without one, the whole text is looked at once.
     return value if "\\" not in text and not _HIDDEN.search(text) else _shown(value)

@@ -101,7 +101,7 @@ class Looks:
         return next(n for n in count(2) if 1 - widest(n) <= self.level(n))
 
     def reaching(self) -> Looks:
-        """The same without the looks that come too early for an interval of order statistics.
+        """The looks without those that come too early for an interval of order statistics.
 
         Of n repetitions none covers more than 1 - 2 * 0.5**n: what earlier looks would take goes to
         later ones.

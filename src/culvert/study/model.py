@@ -133,7 +133,7 @@ class StudyFile(Table):
         return topology_of(self.lab).paths[0]
 
     def expanded(self) -> StudyFile:
-        """The same with the conditions that each ``nat_pairs`` stands for."""
+        """The study with the conditions that each ``nat_pairs`` stands for."""
         every = tuple(one for condition in self.condition for one in paired(condition, self._path))
         return self.model_copy(update={"condition": every})
 

@@ -140,7 +140,7 @@ class LabSpec:
         )
 
     def on(self, topology: Topology) -> LabSpec:
-        """The same on another topology, without links and CPUs of nodes that it does not have."""
+        """The lab on another topology, without links and CPUs of nodes that it does not have."""
         networks = {network.name for network in topology.networks}
         names = {node.name for node in topology.nodes}
         links = {name: link for name, link in self.links.items() if name in networks}
@@ -148,7 +148,7 @@ class LabSpec:
         return replace(self, topology=topology, links=links, cpus=cpus)
 
     def with_seed(self, seed: int) -> LabSpec:
-        """The same with another seed of the links' randomness, another one for each network."""
+        """The lab with another seed of the links' randomness, another one for each network."""
         links = {
             name: replace(link, seed=seed + 1 + number)
             for number, (name, link) in enumerate(self.links.items())
@@ -156,7 +156,7 @@ class LabSpec:
         return replace(self, link=replace(self.link, seed=seed), links=links)
 
     def unobstructed(self) -> LabSpec:
-        """The same without firewall, NAT and blocks, for measurements of the links themselves,
+        """The lab without firewall, NAT and blocks, for measurements of the links themselves,
         which carry packets of IPv4."""
         topology = self.topology.unobstructed()
         return replace(self, firewall=None, topology=topology, underlay=IpVersion.V4)

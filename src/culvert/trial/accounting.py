@@ -74,7 +74,7 @@ class Everybody:
         self._outside = Bystanders() if local else None
 
     def end(self) -> Accounted:
-        """All of them."""
+        """Stop counting, and return what every process and thread used."""
         return parse(Accounted, self._task.stop())
 
     def outside_cpus(self) -> float | None:
@@ -83,12 +83,12 @@ class Everybody:
 
 
 def of_the_vpn(used: Accounted) -> list[ProcessUse]:
-    """Its processes, without those of the accounting of all."""
+    """The VPN's processes, without those that are accounted as everybody's."""
     return [process for process in used.processes if process.label not in EVERYBODY]
 
 
 def without(instruments: Set[int], used: Accounted) -> Accounted:
-    """The same without undeclared processes that are the instrument's."""
+    """What was used, without the undeclared processes that are the instrument's."""
     kept = [one for one in used.processes if one.label != UNDECLARED or one.pid not in instruments]
     return used.model_copy(update={"processes": kept})
 

@@ -71,7 +71,7 @@ class Echo:
         )
 
     def rtt(self, *, rate_pps: float, count: int, timeout_ms: int, **more: Any) -> RttResult:
-        """The same, to the last answer."""
+        """Measure round trips, and wait for the last answer."""
         task = self.begin_rtt(rate_pps=rate_pps, count=count, timeout_ms=timeout_ms, **more)
         return parse(RttResult, task.result(count / rate_pps + timeout_ms / 1000 + SLACK_S))
 
@@ -106,7 +106,7 @@ class Echo:
         )
 
     def first_answer(self, *, interval_us: int, deadline_s: float) -> FirstAnswer | None:
-        """The same, to its end; None if no packet went through in time."""
+        """Wait for the first answer; None if no packet went through in time."""
         task = self.begin_first_answer(interval_us=interval_us, deadline_s=deadline_s)
         try:
             return parse(FirstAnswer, task.result(deadline_s + SLACK_S))

@@ -96,7 +96,7 @@ class Session(Generic[AnyNode]):
 
     @property
     def probes(self) -> tuple[Probe, ...]:
-        """All of them."""
+        """The probes of all nodes, those at the ends first."""
         return (self.a, self.b, *self.others.values())
 
     def inner(self, node: AnyNode) -> str:

@@ -56,7 +56,7 @@ def add_traffic(*traffics: InnerTraffic) -> InnerTraffic:
 
 
 def turned(traffic: InnerTraffic) -> InnerTraffic:
-    """The same with a and b exchanged, for a stream that b sends."""
+    """Traffic with a and b exchanged, for a stream that b sends."""
     return InnerTraffic(
         a_to_b_sent=traffic.b_to_a_sent,
         a_to_b_received=traffic.b_to_a_received,
@@ -76,7 +76,7 @@ def echo_traffic(sent: int, reflected: int, received: int, size: int) -> InnerTr
 
 
 def unseen_echo_traffic(sent: int, received: int, size: int) -> InnerTraffic:
-    """The same where the far end counts nothing: it answered at most the sent and at least the
-    received requests."""
+    """The traffic of requests where the far end counts nothing: it answered at most the sent and at
+    least the received ones."""
     there, back = Flow(sent, sent * size, size), Flow(received, received * size, size)
     return InnerTraffic(there, back, there, back)

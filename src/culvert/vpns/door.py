@@ -49,7 +49,7 @@ def is_foreign(owner: type) -> bool:
 
 
 def behind_door(driver: type[Vpn]) -> type[Vpn]:
-    """The same driver, if it is a third party's with doors for what it defines."""
+    """The driver; a third party's gets doors for what it defines."""
     found: dict[str, Any] = {}
     for owner in reversed(driver.__mro__):
         if is_foreign(owner):

@@ -100,7 +100,7 @@ class Missing:
         return cls(what, install_command(vpn), vpn)
 
     def on(self, host: Host) -> Self:
-        """The same with the remedy for that host."""
+        """What is missing, with the remedy for that host."""
         return self if self.vpn is None else replace(self, remedy=host.how_to_install(self.vpn))
 
 

@@ -36,7 +36,7 @@ def history(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show where the figures of many runs changed, and what else.
+    """Show when the figures of many runs changed, and possible causes.
 
     Exit code 1: a journal cannot be read.
     """

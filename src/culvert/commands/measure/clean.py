@@ -23,7 +23,9 @@ def clean(
     context: Context = None,
     namespace: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Namespace that the runs used, if not their own."),
+        typer.Option(
+            metavar="NAME", help="Namespace of the cluster in which the runs were; default: all."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

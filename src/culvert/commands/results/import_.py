@@ -32,7 +32,7 @@ def import_(
         ),
     ] = None,
     baseline: Annotated[
-        str, typer.Option(metavar="NAME", help="Name that the data gives results without a VPN.")
+        str, typer.Option(metavar="NAME", help="Name in the data of the results without a VPN.")
     ] = "",
     condition: Annotated[
         str,

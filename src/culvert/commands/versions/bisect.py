@@ -35,8 +35,7 @@ def bisect(
         typer.Option(
             "--out",
             metavar="DIR",
-            help="Directory of the rounds; those in it are continued; default: a new one in "
-            "results/.",
+            help="Directory of the rounds, new or to continue; default: a new one in results/.",
         ),
     ] = None,
     alpha: Annotated[

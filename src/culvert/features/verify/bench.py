@@ -86,7 +86,7 @@ class Bench:
 
     @contextmanager
     def session(self, underlay: IpVersion = IpVersion.V4) -> Iterator[Session]:
-        """The same for two members, with a probe on each node."""
+        """Bring the VPN up for two members, with a probe on each node."""
         with self.up(underlay=underlay) as vpn, ExitStack() as stack:
             yield open_session(stack, vpn.lab, vpn, vpn.lab.path)
 

@@ -323,7 +323,7 @@ _OPTIONS = (
 )
 """Keys of ``test_start``, the parameters, and the values that stand for "not given"."""
 _TCP_OPTIONS = (("sock_bufsize", "socket_buffer_bytes", 0), ("tcp_mss", "mss_bytes", 0))
-"""The same of ``start``: -w, -M."""
+"""Keys of ``start`` (-w, -M), the parameters, and the values that stand for "not given"."""
 _TCP_BLOCK_BYTES = 131072
 """iperf3's own size of a write (-l)."""
 

@@ -28,6 +28,6 @@ def has_instructions() -> bool | None:
 
 
 def lists_instructions(text: str) -> bool | None:
-    """The same from the content of /proc/cpuinfo."""
+    """Whether the content of /proc/cpuinfo lists AES instructions; None if it lists no flags."""
     flags = parse_cpuinfo(text).flags
     return "aes" in flags if flags else None

@@ -28,7 +28,7 @@ class Vm(Elsewhere, InNamespaces):
     options = (
         LabOption(
             "hypervisor",
-            "Run the guest with kvm, uml or tcg; default: what works.",
+            "Run the guest with kvm, uml or tcg; default: the first that works here.",
             "NAME",
         ),
         LabOption("kernel", "Boot this kernel instead of Culvert's own.", "PATH"),

@@ -67,8 +67,8 @@ def near_link(
     trial: CrowdTrial,
     quiet: int,
 ) -> NearLink:
-    """The same clients beside the tunnel, for a short time. Not needed by paced ones that kept to
-    their schedule."""
+    """The clients' load beside the tunnel, for a short time. Paced ones that kept to their
+    schedule do not need it."""
     udp = load.transport is Transport.UDP
     if udp and Offered(trial.offered, trial.seconds, 0, trial.scheduled).on_schedule:
         return NearLink()

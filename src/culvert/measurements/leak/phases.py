@@ -72,7 +72,7 @@ class Up(PhaseAction):
 
 
 class Run(PhaseAction):
-    """Nothing happens."""
+    """The tunnel runs, and nothing is done to it."""
 
     def require(self, session: Session) -> None:
         """Everybody can do nothing: the baseline shows here that leaks are seen."""

@@ -52,7 +52,7 @@ def transaction_traffic(caller: TcpInfo, responder: TcpInfo, connections: int) -
 
 
 def exchange_traffic(near: TcpInfo, far: TcpInfo, connections: int) -> InnerTraffic:
-    """The same of connections whose messages take many segments: acknowledgements may carry SACK
+    """The traffic of connections whose messages take many segments: acknowledgements may carry SACK
     blocks, and segments that came out may have been counted as aggregates (see inner_traffic)."""
     return InnerTraffic(
         a_to_b_sent=_streamed_by(near, connections),

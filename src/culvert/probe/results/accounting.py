@@ -180,7 +180,7 @@ class DeviceUse(Result):
     """IP bytes that were sent at one of the ends of the time, and may be subtracted wrongly."""
 
     def without(self, others: OthersPackets) -> DeviceUse:
-        """The same without packets that are not the lab's."""
+        """What the device carried, without packets that are not the lab's."""
         received, sent = others.most.arriving, others.most.out
         return self.model_copy(
             update={
@@ -224,7 +224,7 @@ class Accounted(Result):
     from the accounting of all."""
 
     def of_the_lab(self) -> Accounted:
-        """The same without packets of a device that are known not to be the lab's."""
+        """What was accounted, without packets of a device that are known not to be the lab's."""
         others = self.beside
         if others is None:
             return self
@@ -238,7 +238,7 @@ class Accounted(Result):
         return next((device for device in self.devices if device.name == name), None)
 
     def counts(self, name: str) -> DeviceUse:
-        """The same; zeros if it was not watched."""
+        """The counts of the device of that name; zeros if it was not watched."""
         return self.device(name) or DeviceUse(
             name=name, rx_packets=0, rx_bytes=0, tx_packets=0, tx_bytes=0
         )

@@ -55,12 +55,12 @@ def canary_hits(seen: Sequence[Seen]) -> dict[str, int]:
 
 
 def readable(hits: Mapping[str, int]) -> str:
-    """The same in words."""
+    """Packets in which the canary was readable, in words."""
     return "; ".join(f"readable in {count} packets on {where}" for where, count in hits.items())
 
 
 def between(seen: Sequence[Seen], source: str, target: str) -> list[Seen]:
-    """The same with those recorded packets only that left one of both nodes and reached the other.
+    """What was seen, with those packets only that left one of both nodes and reached the other.
 
     They are recognised by their payload, which translated addresses leave as it is.
     """

@@ -45,7 +45,7 @@ def _comparison(data: Data, row: Mapping[str, Any]) -> tuple[str, ...]:
         scale.text(shift, low, high),
         scale.ends(shift, low, high),
         f"{row['cliffs_delta']:+.2f} {row['size']}".replace("-", "\u2212"),
-        p_text(row["p_holm"]) if row["p_possible"] else f"none can pass, {_trials(row)}",
+        p_text(row["p_holm"]) if row["p_possible"] else f"too few: {_trials(row)}",
     )
 
 
@@ -58,7 +58,7 @@ def decision(row: Mapping[str, Any]) -> str:
     n, more = row["blocks"] or 0, row["more"]
     needed = "over 10\u202f000 more" if more is None else f"about {more} more"
     if not row["decidable"]:
-        return f"no p can pass with {plural(n, unit)}, {needed}"
+        return f"cannot decide with {plural(n, unit)}, {needed}"
     return f"no difference shown, {needed}{caveat}"
 
 

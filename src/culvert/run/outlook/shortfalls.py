@@ -109,7 +109,7 @@ def shortfalls(study: Study, place: Machine | Place, plan: Plan | None = None) -
 def of_refusals(
     study: Study, plan: Plan, place: Machine | Place, refused: Mapping[str, NotPossible]
 ) -> list[Shortfall]:
-    """The same for refusals that were found before."""
+    """The shortfalls of a study whose refusals are known, by the key of their cell."""
     lines = {
         cell.key: _line(study, cell, refused[cell.key], place)
         for cell in plan.cells

@@ -35,7 +35,7 @@ class Unseen(Capture):
     """No capture: a pod has no right to one. The observers on the nodes capture instead."""
 
     def ready(self) -> None:
-        """At once."""
+        """Return at once: there is nothing to wait for."""
 
     def end(self) -> Captured:
         return Captured(

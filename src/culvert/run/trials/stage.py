@@ -72,7 +72,7 @@ class Stage(ABC):
 
     @abstractmethod
     def lab(self, spec: LabSpec) -> Lab[Any]:
-        """A new one."""
+        """Make a lab of this kind."""
 
     def version(self, vpn: Vpn[Any], lab: Lab[Any]) -> str:
         return "; ".join(dict.fromkeys(at_once(vpn.version, lab.hosts)))

@@ -96,7 +96,7 @@ class ClaimTest:
     comparisons: tuple[ClaimComparison, ...]
 
     def moved(self, move: Callable[[Where], Where]) -> ClaimTest:
-        """The same test with ``move`` applied to the cells of every side."""
+        """The test with ``move`` applied to the cells of every side."""
         comparisons = tuple(
             replace(one, left=_moved(one.left, move), right=_moved(one.right, move))
             for one in self.comparisons

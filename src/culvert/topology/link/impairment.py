@@ -157,7 +157,7 @@ class Impairment:
 
     @classmethod
     def both(cls, one_way: OneWay) -> Impairment:
-        """The same in each direction: a delay counts twice in the round trip."""
+        """One impairment in each direction: a delay counts twice in the round trip."""
         return cls(one_way, one_way)
 
     def check(self) -> None:

@@ -54,7 +54,7 @@ class LinkSpec:
         return min((rate for rate in rates if rate is not None), default=None)
 
     def requesting(self, mtu: int | None) -> Self:
-        """The same with an MTU in bytes that the study writes; None: it writes none."""
+        """The link with an MTU in bytes that the study writes; None: it writes none."""
         return self if mtu is None else replace(self, mtu=mtu, mtu_requested=True)
 
 

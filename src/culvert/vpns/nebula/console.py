@@ -129,7 +129,7 @@ class Consoles:
         return None
 
     def established(self, node: Node, address: str) -> Tunnel:
-        """The same; raises VpnError if there is none, or Nebula does not answer."""
+        """The node's tunnel to an address; VpnError if there is none, or Nebula does not answer."""
         with _answering(node):
             found = self.tunnel(node, address)
         if found is None:

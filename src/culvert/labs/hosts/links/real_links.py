@@ -74,7 +74,7 @@ def possible(topologies: Sequence[Topology]) -> list[Topology]:
 
 
 def without_routers(spec: LabSpec) -> LabSpec:
-    """The same without routers: each path has a link of its own, with what the study requests of
+    """The lab without routers: each path has a link of its own, with what the study requests of
     all links on its way."""
     topology = spec.topology
     links: dict[str, LinkSpec] = {}

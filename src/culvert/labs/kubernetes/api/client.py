@@ -169,8 +169,8 @@ class Api:
         )
 
     def create(self, what: str, request: Callable[..., T], *args: Any) -> T:
-        """The same for a request that creates an object. Raises NotAdmitted if it is that object,
-        and not the user's right to create, that is refused.
+        """Call a request that creates an object. Raises NotAdmitted if it is that object, and not
+        the user's right to create, that is refused.
 
         The server's Status names the object only where admission refuses it: a right to create is
         one to a resource, before any object (apimachinery, ``NewForbidden``)."""
@@ -191,8 +191,8 @@ class Api:
     def call_unless(
         self, status: Http, what: str, request: Callable[..., T], *args: Any, **fields: Any
     ) -> T | None:
-        """The same; None if the answer is ``status`` (such as NOT_FOUND for an object that may be
-        gone)."""
+        """Call a request; None if the answer is ``status``, such as NOT_FOUND for an object that
+        may be gone."""
         try:
             return self.call(what, request, *args, **fields)
         except ApiError as error:
