@@ -322,5 +322,5 @@ def test_a_damaged_journal_does_not_verify(run: Path, tmp_path: Path) -> None:
     shutil.copytree(run, tmp_path / "copy")
     path = tmp_path / "copy" / "journal.sqlite"
     content = path.read_bytes()
-    path.write_bytes(content.replace(b"wireguard/go", b"wireguard/GO"))
+    path.write_bytes(content[:-4096])
     assert verify(tmp_path / "copy").problems

@@ -108,7 +108,7 @@ def test_runs_may_be_named_and_a_directory_without_one_is_refused(
 def test_a_damaged_journal_is_named_and_left_out(say: Cli, tmp_path: Path) -> None:
     write_run(tmp_path / "good", {GO: [1e8] * 6})
     bad = write_run(tmp_path / "bad", {GO: [1e8] * 6}) / FILE
-    bad.write_bytes(bad.read_bytes().replace(b"openvpn", b"opnevpn"))
+    bad.write_bytes(bad.read_bytes()[:-4096])
     ended = say("history", tmp_path, "--json")
     assert ended.code == 1
     assert f"left out: {tmp_path}/bad" in ended.err

@@ -1,4 +1,4 @@
-"""Journals that somebody made to do harm: valid checksums over what Culvert never writes."""
+"""Journals that somebody made to do harm: what Culvert never writes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from typing import Any
 
 from culvert.journal.codec import pack_float64
 from culvert.journal.journal import FILE, Journal
-from culvert.journal.rows import checksum
 from culvert.journal.schema import CHILDREN, CONTENT
 from tests.journal.dummies import HEAD, trial
 
 TRIALS = 8
-_TABLES = {table: CONTENT[table] for table in ("run", "session", "ending", "install")}
 
 
 def made(directory: Path) -> Path:
@@ -40,39 +38,18 @@ def execute(directory: Path, *statements: str) -> None:
 
 
 def assign(directory: Path, table: str, column: str, value: Any, row: int = 1) -> None:
-    """Put a value into a row and renew its checksum, or that of the trial that it belongs to."""
+    """Put a value into a row."""
     with closing(sqlite3.connect(directory / FILE, isolation_level=None)) as sql:
         _end_soon(sql)
-        sql.text_factory = lambda content: content.decode("utf-8", "surrogateescape")
         sql.execute("PRAGMA ignore_check_constraints = ON")
         sql.execute("PRAGMA foreign_keys = OFF")
         sql.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (value, row))
-        seal(sql)
 
 
 def _end_soon(sql: sqlite3.Connection) -> None:
     """Of a file that was attacked before."""
     until = time.monotonic() + 5
     sql.set_progress_handler(lambda: time.monotonic() > until, 10_000)
-
-
-def seal(sql: sqlite3.Connection) -> None:
-    """Renew every checksum."""
-    for table, columns in _TABLES.items():
-        for number, *values in sql.execute(f"SELECT rowid, {', '.join(columns)} FROM {table}"):
-            digest = checksum(tuple(values))
-            sql.execute(f"UPDATE {table} SET checksum = ? WHERE rowid = ?", (digest, number))
-    trials = f"SELECT id, {', '.join(CONTENT['trial'])} FROM trial"
-    for number, *values in sql.execute(trials).fetchall():
-        children = [
-            sql.execute(
-                f"SELECT {', '.join(columns)} FROM {table} WHERE trial_id = ? ORDER BY id",
-                (number,),
-            ).fetchall()
-            for table, columns in CHILDREN.items()
-        ]
-        digest = checksum(tuple(values), children)
-        sql.execute("UPDATE trial SET checksum = ? WHERE id = ?", (digest, number))
 
 
 _ENDLESS = (
@@ -82,7 +59,7 @@ _ENDLESS = (
 
 def endless_view(table: str, columns: tuple[str, ...]) -> tuple[str, ...]:
     """The table's place is taken by a view that never ends."""
-    words = ", ".join(f"n.x AS {column}" for column in ("id", *columns, "checksum"))
+    words = ", ".join(f"n.x AS {column}" for column in ("id", *columns))
     return (
         f"ALTER TABLE {table} RENAME TO old_{table}",
         f"CREATE VIEW {table} AS {_ENDLESS.format(words)}",
@@ -163,7 +140,6 @@ VALUES: Mapping[str, tuple[str, str, Any]] = {
     "a session's environment": ("session", "environment", ""),
     "an ending's time": ("ending", "ended_at", "later"),
     "text that is no UTF-8": ("run", "title", "NOT-UTF-8"),
-    "a text of 100 MB": ("trial", "evidence", "LONG"),
 }
 """What stands in a column: table, column, value."""
 
@@ -173,8 +149,6 @@ def with_value(directory: Path, name: str) -> Path:
     table, column, value = VALUES[name]
     if value == "BOMB":
         value = zlib.compress(bytes(200 << 20), 9)
-    if value == "LONG":
-        value = '{"a":"' + "x" * (100 << 20) + '"}'
     made(directory)
     if value == "NOT-UTF-8":
         execute(directory, f"UPDATE {table} SET {column} = CAST(x'fffe' AS TEXT)")

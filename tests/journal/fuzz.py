@@ -141,7 +141,7 @@ def _read(run: Path, other: Path, *, whole: bool) -> None:
 
 def _spoil_value(run: Path, chance: random.Random) -> None:
     table, column = chance.choice(_COLUMNS)
-    value = chance.choice([*_SPICES, *(one[2] for one in VALUES.values() if one[2] != "LONG")])
+    value = chance.choice([*_SPICES, *(one[2] for one in VALUES.values())])
     try:
         assign(run, table, column, value, row=chance.randint(1, 9))
     except (sqlite3.Error, UnicodeError):

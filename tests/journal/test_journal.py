@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import sqlite3
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -18,7 +16,6 @@ from culvert.errors import CulvertError, JournalError, UsageError
 from culvert.journal.frames import ROWS_SCHEMA
 from culvert.journal.journal import Journal
 from culvert.journal.record import InstallRecord, RunHead, TrialRecord
-from culvert.journal.verify import verify
 from culvert.results import MOST_FIGURE, Histogram, Metric, Series, Status, is_figure
 from tests.journal.dummies import HEAD, WHEN, encoded, failed, trial
 from tests.study.dummies import HEAD as STUDY
@@ -200,47 +197,6 @@ def test_the_root_is_no_directory_of_a_run(root: str) -> None:
         Journal.create(Path(root), HEAD)
 
 
-def test_a_rollback_journal_beside_it_is_refused_by_readers(tmp_path: Path) -> None:
-    Journal.create(tmp_path, HEAD).close()
-    (tmp_path / "journal.sqlite-journal").write_bytes(b"")
-    with pytest.raises(JournalError, match="does not belong") as error:
-        Journal.open(tmp_path)
-    assert "remove it" in error.value.remedy
-
-
-def test_a_temporary_directory_without_room_is_not_needed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """To read a journal beside the run that writes it."""
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "full"))
-    with Journal.create(tmp_path / "run", HEAD) as journal:
-        journal.record(trial(0))
-        with Journal.open(tmp_path / "run") as reader:
-            assert reader.trials().height == 1
-        monkeypatch.setattr("culvert.journal.source._MEMORY", str(tmp_path / "small"))
-        with pytest.raises(JournalError) as error:
-            Journal.open(tmp_path / "run")
-    assert f"{tmp_path / 'full'} or {tmp_path / 'small'}" in error.value.why
-    assert "TMPDIR" in error.value.remedy
-
-
-def test_a_temporary_directory_without_inodes_is_not_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    few = tmp_path / "few"
-    few.mkdir()
-    free = list(os.statvfs(few))
-    free[5:8] = 10, 3, 3  # f_files, f_ffree, f_favail
-    full, whole = os.statvfs_result(free), os.statvfs
-    monkeypatch.setenv("TMPDIR", str(few))
-    monkeypatch.setattr(os, "statvfs", lambda place: full if place == str(few) else whole(place))
-    with Journal.create(tmp_path / "run", HEAD) as journal:
-        journal.record(trial(0))
-        with Journal.open(tmp_path / "run") as reader:
-            assert reader.trials().height == 1
-            assert not list(few.iterdir())
-
-
 def test_a_series_has_as_many_times_as_values() -> None:
     with pytest.raises(CulvertError, match="2 times and 1 values"):
         Series("x", "s", [1, 2], [1.0])
@@ -267,44 +223,6 @@ def test_a_reader_sees_what_a_live_run_has_measured(tmp_path: Path) -> None:
                 reader.record(trial(2))
         with Journal.open(tmp_path) as reader:
             assert len(reader.trials()) == 2
-
-
-def test_a_run_that_begins_while_a_reader_reads_changes_nothing_for_it(tmp_path: Path) -> None:
-    with Journal.create(tmp_path, HEAD) as journal:
-        journal.record(trial(0))
-    with Journal.open(tmp_path) as reader:
-        before = reader.run()
-        with Journal.resume(tmp_path, HEAD) as journal:
-            journal.record(trial(1))
-            assert len(reader.trials()) == 1
-            journal.finish("all blocks are measured")
-        # Closing has written the log into the file.
-        assert reader.rows()["trial"].n_unique() == 1
-        assert reader.run() == before
-    with Journal.open(tmp_path) as reader:
-        assert len(reader.trials()) == 2
-
-
-def test_what_is_written_during_opening_is_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with Journal.create(tmp_path, HEAD) as journal:
-        journal.record(trial(0))
-    opened = []
-
-    def verify_then_write(sql: sqlite3.Connection, path: Path) -> None:
-        verify(sql, path)
-        opened.append(path)
-        if len(opened) == 1:
-            monkeypatch.setattr("culvert.journal.journal.verify", verify)
-            with Journal.resume(tmp_path, HEAD) as journal:
-                journal.record(trial(1))
-            monkeypatch.setattr("culvert.journal.journal.verify", verify_then_write)
-
-    monkeypatch.setattr("culvert.journal.journal.verify", verify_then_write)
-    with Journal.open(tmp_path) as reader:
-        assert len(reader.trials()) == 2
-    assert len(opened) == 2
 
 
 def test_a_run_that_began_and_ended_between_two_reads_is_noticed(tmp_path: Path) -> None:

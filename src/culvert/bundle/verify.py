@@ -104,7 +104,7 @@ def _directory(path: Path, extract: Path | None) -> Verified:
             if not Journal.exists(path):
                 raise
             return Verified(path, 0, (f"{error.what}: {error.why}",))
-        note = f"it has no {manifest.NAME}: the journal's own checksums match ({trials} trials)"
+        note = f"it has no {manifest.NAME}: only its journal was checked ({trials} trials)"
         return Verified(path, 1, (), note)
     found: dict[str, str] = {}
     problems = []

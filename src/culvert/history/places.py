@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from culvert.errors import UsageError
+from culvert.journal.codec import fingerprint
 from culvert.journal.journal import FILE
-from culvert.journal.rows import checksum
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class LeftOut:
 
 def number_of(texts: Iterable[str]) -> int:
     """A number of 60 bits that depends on the texts alone, on every machine."""
-    return int(checksum(tuple(texts))[:15], 16)
+    return int(fingerprint(tuple(texts))[:15], 16)
 
 
 def places(directories: Sequence[Path]) -> list[Place]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import zlib
@@ -12,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pydantic_core import from_json as _parsed
+
+from culvert.results import MOST_FIGURE
 
 
 def json_text(value: object) -> str:
@@ -37,19 +40,39 @@ def pack_int64(values: Sequence[int]) -> bytes:
     return zlib.compress(np.asarray(values, dtype="<i8").tobytes())
 
 
-def int64s(content: bytes) -> NDArray[np.int64]:
-    """The numbers that ``pack_int64`` packed, from what zlib unpacked."""
-    return np.frombuffer(content, dtype="<i8").astype(np.int64)
-
-
 def pack_float64(values: Sequence[float]) -> bytes:
     """Little-endian IEEE 754 binary64, zlib."""
     return zlib.compress(np.asarray(values, dtype="<f8").tobytes())
 
 
-def float64s(content: bytes) -> NDArray[np.float64]:
-    """The numbers that ``pack_float64`` packed, from what zlib unpacked."""
-    return np.frombuffer(content, dtype="<f8").astype(np.float64)
+def inflated(blob: bytes, most: int) -> bytes:
+    """What zlib packed. Raises ValueError, also if it has more than ``most`` bytes."""
+    unpacker = zlib.decompressobj()
+    try:
+        content = unpacker.decompress(blob, max(most, 1))  # 0 is no limit
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    if unpacker.unconsumed_tail:
+        raise ValueError("it is too large when unpacked")
+    if not unpacker.eof or unpacker.unused_data:
+        raise ValueError("it is cut off")
+    return content
+
+
+def points(times: bytes, values: bytes) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The times and the values of a series, from what was packed. Raises ValueError for none."""
+    t_ns = np.frombuffer(times, dtype="<i8").astype(np.int64)
+    found = np.frombuffer(values, dtype="<f8").astype(np.float64)
+    if len(t_ns) != len(found):
+        raise ValueError(f"{len(found)} values for {len(t_ns)} times")
+    if not (abs(found) <= MOST_FIGURE).all():
+        raise ValueError(f"a value is not a number up to {MOST_FIGURE:g}")
+    return t_ns, found
+
+
+def fingerprint(values: tuple[str | int, ...]) -> str:
+    """The same 32 digits for the same values, on every machine."""
+    return hashlib.blake2b(repr((values,)).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 def utc_text(moment: datetime) -> str:

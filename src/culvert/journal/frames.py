@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from culvert.journal.values import Unpacking
+from culvert.journal.codec import inflated, points
+from culvert.journal.connection import corrupt
+from culvert.journal.histogram import MOST_BYTES, decoded, unpacked
 
 Schema = dict[str, type[pl.DataType] | pl.DataType]
 
@@ -79,6 +80,9 @@ _STORED = {
 _CHUNK = 10_000
 """Rows converted at a time: a long run has millions of them."""
 
+_LEAST_ROOM = 64 << 20
+_MOST_EXPANSION = 16
+
 _METRICS: Schema = {
     "trial": pl.Int64,
     "metric": pl.String,
@@ -115,40 +119,46 @@ def rows(sql: sqlite3.Connection) -> pl.DataFrame:
     return joined.with_columns(pl.col("labels").fill_null("{}")).select(list(ROWS_SCHEMA))
 
 
-def histograms(sql: sqlite3.Connection) -> pl.DataFrame:
-    """One row per histogram."""
-    return _frame(
+def histograms(sql: sqlite3.Connection, path: Path) -> pl.DataFrame:
+    """One row per histogram. Raises JournalError for one that cannot be decoded."""
+    found = _frame(
         sql,
         "SELECT trial_id, name, unit, labels, hdr_v2 FROM histogram ORDER BY id",
         HISTOGRAMS_SCHEMA,
     )
-
-
-def refuse_packed(sql: sqlite3.Connection, path: Path) -> None:
-    """Raise JournalError for the first series or histogram that cannot be unpacked."""
-    for _ in points(sql, path):
-        pass
-    unpacking = Unpacking(path)
-    for number, hdr_v2 in sql.execute("SELECT id, hdr_v2 FROM histogram ORDER BY id"):
-        unpacking.refuse_undecodable(hdr_v2, number)
+    left = _room(path)
+    for trial, name, hdr_v2 in found.select("trial", "name", "hdr_v2").iter_rows():
+        try:
+            content = unpacked(hdr_v2, min(left, MOST_BYTES))
+            decoded(content)
+        except ValueError as error:
+            raise corrupt(path, f"histogram {name} of trial {trial}: {error}") from error
+        left -= len(content)
+    return found
 
 
 def series(sql: sqlite3.Connection, path: Path) -> pl.DataFrame:
-    """One row per series; ``explode("t_ns", "value")`` gives one row per point."""
+    """One row per series; ``explode("t_ns", "value")`` gives one row per point. Raises JournalError
+    for one that cannot be unpacked."""
     found: dict[str, list[Any]] = {name: [] for name in SERIES_SCHEMA}
-    for row in points(sql, path):
+    left = _room(path)
+    for trial, name, unit, labels, *packed in sql.execute(
+        "SELECT trial_id, name, unit, labels, t_ns, value FROM series ORDER BY id"
+    ):
+        try:
+            times, values = (inflated(blob, left // 2) for blob in packed)
+            row = (trial, name, unit, labels, *points(times, values))
+        except ValueError as error:
+            raise corrupt(path, f"series {name} of trial {trial}: {error}") from error
+        left -= len(times) + len(values)
         for column, item in zip(found.values(), row, strict=True):
             column.append(item)
     return pl.DataFrame(found, schema=SERIES_SCHEMA)
 
 
-def points(sql: sqlite3.Connection, path: Path) -> Iterator[tuple[Any, ...]]:
-    """The columns of ``series``, one series at a time. Raises JournalError for a damaged one."""
-    unpacking = Unpacking(path)
-    for number, trial, name, unit, labels, t_ns, value in sql.execute(
-        "SELECT id, trial_id, name, unit, labels, t_ns, value FROM series ORDER BY id"
-    ):
-        yield trial, name, unit, labels, *unpacking.series(t_ns, value, number)
+def _room(path: Path) -> int:
+    """To how many bytes all series, or all histograms, may unpack: measured ones compress less."""
+    return _LEAST_ROOM + _MOST_EXPANSION * path.stat().st_size
 
 
 def _frame(sql: sqlite3.Connection, query: str, schema: Schema) -> pl.DataFrame:

@@ -6,19 +6,21 @@ killed, at most the current trial is lost. One run writes at a time; any number 
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from culvert.errors import JournalError, UsageError
+from culvert.files.folder import run_folder
+from culvert.files.trust import give_to_caller
 from culvert.journal import facts, frames
 from culvert.journal.codec import json_text, now_text
-from culvert.journal.hold import Hold, make_file
+from culvert.journal.connection import Reading, explained, is_begun, writing
+from culvert.journal.lock import locked
 from culvert.journal.record import InstallRecord, RunHead, TrialRecord
 from culvert.journal.resuming import refuse_other
 from culvert.journal.rows import (
@@ -29,9 +31,7 @@ from culvert.journal.rows import (
     run_row,
     trial_row,
 )
-from culvert.journal.source import Source
-from culvert.journal.trouble import corrupt, explained, explained_making
-from culvert.journal.untrusted import connect, reading_s, within, write_copy
+from culvert.journal.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
 from culvert.journal.verify import verify
 
 FILE = "journal.sqlite"
@@ -45,13 +45,13 @@ class Journal:
         path: Path,
         sql: sqlite3.Connection,
         *,
-        hold: Hold | None = None,
-        source: Source | None = None,
+        held: ExitStack | None = None,
+        reading: Reading | None = None,
     ) -> None:
         self.path = path
         self._sql = sql
-        self._hold = hold
-        self._source = source
+        self._held = held
+        self._source = reading
         self._session: int | None = None
 
     # -- making ------------------------------------------------------------------------------------
@@ -59,28 +59,29 @@ class Journal:
     @classmethod
     def exists(cls, directory: Path) -> bool:
         """Whether the directory has a journal, intact or not."""
-        return os.path.lexists(directory / FILE)
+        return is_begun(directory / FILE)
 
     @classmethod
     def create(cls, directory: Path, head: RunHead) -> Journal:
         """Create a journal with its first session.
 
-        Raises JournalError if there is one already, or the directory cannot be written to;
-        UsageError if other users could write to it.
+        Raises JournalError if there is one already, or the directory cannot be written to.
         """
-        with Hold.preparing(directory, FILE, make=True) as hold:
-            path = directory / FILE
-            if hold.folder.status(FILE) is not None:
+        try:
+            run_folder(directory, make=True).close()
+        except OSError as error:
+            raise JournalError(
+                str(directory), f"it cannot be made: {error.strerror}", "choose another --out"
+            ) from error
+        with ExitStack() as held:
+            held.enter_context(locked(directory))
+            if cls.exists(directory):
                 raise JournalError(
                     str(directory),
                     "it already contains a journal",
                     "choose another --out, or continue a run with culvert run --resume",
                 )
-            hold.refuse_log()
-            with explained_making(path):
-                row = run_row(head, now_text())
-                make_file(hold.folder, FILE, lambda sql: insert_row(sql, "run", row))
-            return cls._begin(path, hold, head)
+            return cls._begin(directory / FILE, head, held.pop_all(), new=True)
 
     @classmethod
     def resume(cls, directory: Path, head: RunHead) -> Journal:
@@ -88,70 +89,60 @@ class Journal:
 
         Raises UsageError with the differences; JournalError for a damaged journal.
         """
-        path = directory / FILE
-        refuse_missing(directory)
-        with Hold.preparing(directory, FILE) as hold:
+        with ExitStack() as held:
+            if cls.exists(directory):
+                held.enter_context(locked(directory))
             with cls.open(directory) as journal:
                 refuse_other(directory, journal.run(), head)
-            return cls._begin(path, hold, head)
+            return cls._begin(directory / FILE, head, held.pop_all())
 
     @classmethod
     def open(cls, directory: Path) -> Journal:
-        """Open a journal to read it; nothing is written into its directory.
+        """Open a journal to read it; a closed one is not changed.
 
         What is read is one state of the journal, also if a run begins meanwhile.
 
         Raises JournalError if it is missing, corrupt, too new, or not written by Culvert.
         """
-        for last in (False, False, True):
-            source = Source(directory / FILE)
-            try:
-                journal = cls._opened(directory / FILE, source)
-            except BaseException as error:
-                again = isinstance(error, JournalError) and source.changed() and not last
-                source.close()
-                if not again:
-                    raise
-            else:
-                if last or not source.changed():
-                    return journal
-                journal.close()
-        raise AssertionError("the last attempt returns or raises")
-
-    @classmethod
-    def _opened(cls, path: Path, source: Source) -> Journal:
-        sql = None
+        path = directory / FILE
+        with explained(path):
+            reading = Reading(path)
+        journal = cls(path, reading.sql, reading=reading)
         try:
-            with explained(path):
-                sql = connect(source.path, immutable=source.immutable)
-                verify(sql, path)
-        except BaseException:
-            if sql is not None:
-                sql.close()
-            raise
-        return cls(path, sql, source=source)
-
-    @classmethod
-    def _begin(cls, path: Path, hold: Hold, head: RunHead) -> Journal:
-        journal = cls(path, hold.connect(), hold=hold)
-        try:
-            row = (now_text(), head.culvert_version, json_text(head.environment))
-            with journal._transaction():
-                journal._session = insert_row(journal._sql, "session", row)
+            verify(reading.sql, path)
+            reading.refuse_changed()
         except BaseException:
             journal.close()
             raise
         return journal
 
+    @classmethod
+    def _begin(cls, path: Path, head: RunHead, held: ExitStack, *, new: bool = False) -> Journal:
+        with held, explained(path):
+            sql = held.enter_context(closing(writing(path)))
+            journal = cls(path, sql, held=held)
+            if new:
+                with path.open("rb") as file:
+                    give_to_caller(file.fileno())  # SQLite gives its log the same owner
+            with journal._transaction():
+                if new:
+                    sql.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                    sql.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+                    for statement in TABLES.split(";")[:-1]:
+                        sql.execute(statement)
+                    insert_row(sql, "run", run_row(head, now_text()))
+                row = (now_text(), head.culvert_version, json_text(head.environment))
+                journal._session = insert_row(sql, "session", row)
+            sql.execute("PRAGMA journal_mode = WAL")
+            journal._held = held.pop_all()
+        return journal
+
     def close(self) -> None:
         """Close the file and release the lock."""
-        try:
+        if self._held is None:
             self._sql.close()
-        finally:
-            if self._hold is not None:
-                self._hold.release()
-            if self._source is not None:
-                self._source.close()
+        else:
+            self._held.close()
 
     def __enter__(self) -> Journal:
         return self
@@ -185,25 +176,12 @@ class Journal:
         with self._transaction():
             insert_row(self._sql, "install", install_row(install))
 
-    def refuse_vanished(self) -> None:
-        """Raise JournalError if the open journal is no longer at its path: further trials would be
-        lost."""
-        if self._hold is not None:
-            self._hold.refuse_vanished()
-
     def finish(self, reason: str) -> None:
         """Record the regular end of the session; ``reason``: why there are no more trials."""
         session = self._writing()
         with self._transaction():
             self._sql.execute("DELETE FROM ending WHERE session_id = ?", (session,))
             insert_row(self._sql, "ending", (session, now_text(), reason))
-
-    def refuse_damaged(self) -> None:
-        """Raise JournalError if the files do not hold all trials: another program may have written
-        into them, which the open journal does not notice."""
-        with Journal.open(self.path.parent) as written:
-            if written.done() != self.done():
-                raise corrupt(self.path, "trials that were written to it are missing")
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -240,7 +218,7 @@ class Journal:
     def histograms(self) -> pl.DataFrame:
         """Columns: trial, name, unit, labels (JSON), hdr_v2 (base64)."""
         with self._reading():
-            return frames.histograms(self._sql)
+            return frames.histograms(self._sql, self.path)
 
     def series(self) -> pl.DataFrame:
         """One row per series. Columns: trial, name, unit, labels (JSON), t_ns and value (lists)."""
@@ -248,11 +226,10 @@ class Journal:
             return frames.series(self._sql, self.path)
 
     def snapshot(self, target: Path) -> None:
-        """Write the open journal as one new file without a log."""
-        if self._source is None:
-            raise UsageError(str(self.path), "it is open for writing", "open it to read it")
-        with self._reading():
-            write_copy(self._source.path, target, immutable=self._source.immutable)
+        """Write what is read as one new file without a log, equal bytes for equal content."""
+        with self._reading(), closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
+            self._sql.backup(copy)
+            copy.execute("VACUUM INTO ?", (str(target),))
 
     def figures(self, headline: Mapping[str, str]) -> dict[str, dict[int, float]]:
         """Values by cell key and block of trials that are ok, for the stopping rule.
@@ -282,7 +259,12 @@ class Journal:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        self.refuse_vanished()
+        if self._session is not None and not is_begun(self.path):  # SQLite does not notice
+            raise JournalError(
+                str(self.path),
+                "it was removed during the run, so the run ends here",
+                "measure again into a directory that no other program changes",
+            )
         with explained(self.path):
             self._sql.execute("BEGIN IMMEDIATE")
             try:
@@ -293,24 +275,15 @@ class Journal:
                 if self._sql.in_transaction:
                     self._sql.execute("ROLLBACK")
                 raise
-        self.refuse_vanished()
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        if self._source is not None and self._source.fixed():
-            self._sql.close()
-            with explained(self.path):
-                self._sql = connect(self._source.path, immutable=False)
         try:
-            with explained(self.path), within(self._sql, self.path, reading_s(self.path)):
+            with explained(self.path):
                 yield
         finally:
-            if self._source is not None and self._source.changed():
-                raise JournalError(
-                    str(self.path),
-                    "another program wrote to it during reading",
-                    "run the command again",
-                )
+            if self._source is not None:
+                self._source.refuse_changed()
 
     def _insert_trial(self, trial: TrialRecord) -> int:
         row = trial_row(trial, self._writing())
@@ -322,9 +295,3 @@ class Journal:
                 str(self.path), "it is open for reading", "open it with Journal.resume"
             )
         return self._session
-
-
-def refuse_missing(directory: Path) -> None:
-    """Raise JournalError if the directory has no journal."""
-    if not Journal.exists(directory):
-        raise JournalError(str(directory), "it contains no journal", "give the directory of a run")

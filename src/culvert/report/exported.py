@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from culvert.journal.codec import fingerprint
 from culvert.journal.frames import ROWS_SCHEMA, Schema
 from culvert.journal.journal import Journal
 from culvert.journal.marks import marks_of
-from culvert.journal.rows import checksum
 from culvert.report.labels import Labels
 from culvert.report.leaves import evidence, find
 
@@ -27,7 +27,7 @@ def exported(journal: Journal) -> pl.DataFrame:
     """Columns: EXPORTED_SCHEMA. Raises JournalError."""
     rows, trials, run = journal.rows(), journal.trials(checks_until=0), journal.run()
     labels = Labels(rows)
-    run_id = checksum((run["digest"], run["seed"], run["started_at"]))[:_RUN_DIGITS]
+    run_id = fingerprint((run["digest"], run["seed"], run["started_at"]))[:_RUN_DIGITS]
     added = [
         (
             row["trial"],

@@ -14,6 +14,7 @@ import polars as pl
 from culvert import __version__
 from culvert.errors import JournalError, UsageError, some
 from culvert.files.folder import run_folder
+from culvert.journal.connection import NoRoomError
 from culvert.journal.journal import Journal
 from culvert.journal.papers.kjorveziroski2024.order import number_in_time, recognised
 from culvert.journal.papers.kjorveziroski2024.published import published_tables
@@ -25,7 +26,6 @@ from culvert.journal.readers.reading import ForeignFile, foreign_files, name_of
 from culvert.journal.readers.records import Number, as_found, in_order, trial_records
 from culvert.journal.readers.sides import joined
 from culvert.journal.record import RunHead, TrialRecord
-from culvert.journal.trouble import NoRoomError
 from culvert.report.run_info import IMPORTED
 from culvert.report.tables import without_hidden
 from culvert.results import canonical_json

@@ -132,7 +132,6 @@ class Runner:
             self._progress.begin(step)
             if step.number is not None:
                 self._verify_underlay(trial, done, tally)
-            self._journal.refuse_vanished()
             record = self._verified.get((trial.block, trial.cell.key))
             if record is None:
                 record = self._record(self._one(trial), tally)

@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 
 from culvert.errors import JournalError, UsageError
+from culvert.journal.connection import NoRoomError
 from culvert.journal.export import export
 from culvert.journal.format import Format
 from culvert.journal.frames import ROWS_SCHEMA
 from culvert.journal.journal import Journal
 from culvert.journal.readers.formats import ForeignFormat
 from culvert.journal.readers.naming import Naming
-from culvert.journal.trouble import NoRoomError
 from culvert.run.importing import ImportRequest, checked_condition, import_files
 from tests.cli import Cli, culvert
 
@@ -157,7 +157,7 @@ def test_what_cannot_be_imported_is_refused_in_words(
     Path("ping.txt").write_text(PING)
     Path("empty").mkdir()
     Path("taken").mkdir()
-    Path("taken/journal.sqlite").touch()
+    Path("taken/journal.sqlite").write_text("x")
     request = ImportRequest(ForeignFormat(form), [Path(name)], Path("taken"), Naming(), "")
     with pytest.raises(UsageError, match=said):
         import_files(request)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from culvert.analysis.latency import EMPTY, LatencyDistribution, decode
-from culvert.journal.values import MOST_NUMBER
+from culvert.journal.verify import MOST_NUMBER
 from culvert.json_text import read_json
 from culvert.report.model import Data, FigureTable
 from culvert.report.numbers import grouped, scale_for
