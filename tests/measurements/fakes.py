@@ -131,6 +131,7 @@ class FakeLab:
     shared_kernel: bool = True
     shared_processes: bool = True
     real_links: bool = False
+    overlaid: bool = False
 
     @property
     def nodes(self) -> Mapping[str, FakeNode]:

@@ -54,6 +54,8 @@ class Lab(ABC, Generic[AnyNode]):
 
     real_links: ClassVar[bool] = False
     """True for links of real machines: their conditions are measured, not made."""
+    overlaid: ClassVar[bool] = False
+    """True if another network, which is not the VPN's, is between the nodes and the links."""
     impairs: bool = False
     """True if the ends of real links make the impairments that a condition requests."""
     shared_kernel: bool

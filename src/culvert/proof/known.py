@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Self
 
 from culvert.proof.reconcile import on_the_wire
-from culvert.proof.truth import Truth, rate, time
+from culvert.proof.truth import Truth, at_least, rate, time
 from culvert.proof.underlay import loss_interval, requested_loss
 from culvert.topology.graph import Path
 from culvert.topology.ip import LONGER_IPV6, IpVersion
@@ -48,13 +48,16 @@ class KnownPath:
     bare: bool
     outer_length: Callable[[int], int | None] = _not_known
     """Bytes of the VPN's IP packet for an inner one; None: not known, or without a VPN."""
+    handshake_trips: int = 0
+    """Round trips of the VPN's handshake at the least, as its driver declares; 0: not known."""
 
     @classmethod
     def of(cls, session: Session) -> Self:
         """The session's path."""
-        bare = session.vpn.outer_flow is None and not session.lab.real_links
-        outer_length = _not_known if bare else partial(length_on_underlay, session.vpn)
-        return cls(session.lab.spec, session.path, session.link, bare, outer_length)
+        lab, vpn = session.lab, session.vpn
+        bare = vpn.outer_flow is None and not (lab.real_links or lab.overlaid)
+        outer_length = _not_known if bare else partial(length_on_underlay, vpn)
+        return cls(lab.spec, session.path, session.link, bare, outer_length, vpn.handshake_trips)
 
     @property
     def without_vpn(self) -> Self:
@@ -251,3 +254,9 @@ class KnownPath:
         if not (self.bare and self.plain):
             return []
         return [time(each, unit, least_ns, because, **more) for each in metrics]
+
+    def at_least(
+        self, metrics: Sequence[str], unit: str, least_ns: float, because: str
+    ) -> list[Truth]:
+        """Times of which the links fix a part, with any VPN."""
+        return [at_least(each, unit, least_ns, because) for each in metrics] if self.plain else []

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 from culvert.proof.underlay import HISTOGRAM_PRECISION
@@ -60,6 +60,11 @@ def time(metric: str, unit: str, least_ns: float, because: str, *, longer_ns: fl
     return Truth(metric, least_ns / per, least, most_ns / per, because)
 
 
+def at_least(metric: str, unit: str, least_ns: float, because: str) -> Truth:
+    """A time of which the links fix a part; how long the rest takes, the VPN decides."""
+    return replace(time(metric, unit, least_ns, because), most=math.inf)
+
+
 def exactly(metric: str, value: float, because: str) -> Truth:
     """The value and no other."""
     return Truth(metric, value, value, value, because)
@@ -95,20 +100,25 @@ class Judged:
     @property
     def right(self) -> bool:
         """Whether the figure is within the margins of its truth."""
-        low = -math.inf if self.least is None else self.least
-        high = math.inf if self.most is None else self.most
+        low, high = self._ends
         return low <= self.measured <= high
 
     @property
     def impossible(self) -> bool:
         """Whether it is beyond the nearer margin, where even a disturbed machine has no figure: a
         rate above its truth, a time below."""
-        if self.value is None or self.least is None or self.most is None:
+        if self.value is None:
             return False
-        below, above = self.value - self.least, self.most - self.value
+        low, high = self._ends
+        below, above = self.value - low, high - self.value
         if below == above:
             return False  # a count, which may be missed on either side
-        return self.measured > self.most if above < below else self.measured < self.least
+        return self.measured > high if above < below else self.measured < low
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        low = -math.inf if self.least is None else self.least
+        return low, math.inf if self.most is None else self.most
 
 
 def judge_truths(truths: Sequence[Truth], metrics: Sequence[Metric]) -> list[Check]:

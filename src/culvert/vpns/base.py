@@ -81,6 +81,9 @@ class Vpn(ABC, Generic[AnyNode]):
     on_demand: ClassVar[bool] = False
     """Whether a packet for the tunnel brings it up, without any command. Then a warm start is the
     first packet after drop(), and resume() is not called."""
+    handshake_trips: ClassVar[int] = 0
+    """Round trips of its handshake at the least, from the initiator's first packet to the last one
+    that answers; 0: not known. No initiation has a shorter handshake."""
     tables: ClassVar[frozenset[str]] = frozenset()
     """Numbers of routing tables that its programs use; they are not configurable."""
     firewall_tables: ClassVar[frozenset[str]] = frozenset()

@@ -48,6 +48,7 @@ class Fastd(TunProgram):
     )
     one_source = ipv6_inside = True
     role = "fastd"
+    handshake_trips = 1
     program = "fastd"
     configures_device = False
     restarts_target = True

@@ -16,15 +16,22 @@ from culvert.measurements.base import Measurement
 from culvert.plan.plan import Plan
 from culvert.run.outlook.shortfalls import summed
 from culvert.run.pods.cluster import Clusters, Under
-from culvert.run.pods.possible import allowed_in, congestion_of, refuse, refuse_as_it_is
+from culvert.run.pods.possible import (
+    allowed_in,
+    between_pods,
+    congestion_of,
+    refuse,
+    refuse_as_it_is,
+)
 from culvert.study.catalogue import installed_measurements
 from culvert.study.study import Study
 from culvert.topology.graph import NodeSpec, Role
 from culvert.topology.graph import Path as Way
 from culvert.topology.ip import IpVersion
+from culvert.topology.link.impairment import Impairment, OneWay
 from culvert.topology.nat import Nat
 from culvert.topology.shapes import mesh
-from culvert.topology.spec import LabSpec, Processors, Steering
+from culvert.topology.spec import LabSpec, Placement, Processors, Steering
 from culvert.vpns.base import Vpn
 from culvert.vpns.registry import installed_catalogue
 from tests.run.fakes import Recorder, made, runner, study
@@ -188,3 +195,11 @@ def test_a_refused_cell_is_recorded_once_and_never_started(tmp_path: Path) -> No
         trials.select("block", "status", "reason", "remedy").rows()
         == [(1, "unsupported", "it: cannot", "leave it out")] * 2
     )
+
+
+def test_pods_of_one_node_have_no_link_between_them() -> None:
+    slow = replace(PLAIN.link, rate_bps=10**6, impairment=Impairment.both(OneWay(delay_ns=10**7)))
+    spec = replace(PLAIN, link=slow)
+    assert between_pods(spec).link == slow
+    assert between_pods(replace(spec, pods=Placement.HOST_NETWORK)).link == slow
+    assert between_pods(replace(spec, pods=Placement.ONE_NODE)).link == PLAIN.link

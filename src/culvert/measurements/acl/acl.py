@@ -70,7 +70,14 @@ class Acl(Measurement[AclParameters]):
     summary: ClassVar[str] = "time until a policy holds, and what it permits and forbids"
     metrics: ClassVar[Sequence[MetricSpec]] = (
         MetricSpec("enforcement_delay_ms", "ms", "Until a policy holds", Better.LESS, Weight.MAIN),
-        MetricSpec("open_ms", "ms", "Until a flow is permitted again", Better.LESS, Weight.KEY),
+        MetricSpec(
+            "open_ms",
+            "ms",
+            "Until a flow is permitted again",
+            Better.LESS,
+            Weight.KEY,
+            ways=1,  # the request may be on its way when the command is given
+        ),
         MetricSpec("apply_ms", "ms", "Duration of the commands of a policy"),
         MetricSpec("resolution_ms", "ms", "Time between two packets of the forbidden stream"),
         MetricSpec(
@@ -89,9 +96,12 @@ class Acl(Measurement[AclParameters]):
 
     @classmethod
     def truths(cls, known: KnownPath, parameters: AclParameters) -> Sequence[Truth]:
-        del known
-        words = "the period of the stream"
-        return [exactly("resolution_ms", 1e3 / parameters.rate_pps, words)]
+        del parameters
+        back_ns = min(known.one_way_ns(upward=upward) for upward in (True, False))
+        found = known.at_least(["open_ms"], "ms", back_ns, "an answer crosses the links")
+        if known.plain and not known.lossy:
+            found.append(exactly("permitted_share", 1.0, "three policies permit a flow each"))
+        return found
 
     def run(self, session: Session, parameters: AclParameters) -> Outcome:
         """Apply each policy, try each flow, open again."""

@@ -223,15 +223,22 @@ class SessionStorm(Measurement[StormParameters]):
         carried = whole.payload(["established_goodput_bps"], [], UDP_HEADERS, LEAST_S, True)
         if not (known.bare and parameters.event is Event.START):
             return carried
+        storming = float(parameters.clients - parameters.before)
         words = "one way, and at most a period"
         found = known.times(
-            ["all_up_s"],
+            ["half_up_s", "p99_up_s", "all_up_s"],
             "s",
             known.one_way_ns(),
             words,
             longer_ns=1e9 / parameters.rate + STARTING_NS,
         )
-        return [*carried, *found, exactly("failed_clients", 0.0, "nothing hinders them")]
+        found += [
+            exactly("storm_clients", storming, "nothing hinders them"),
+            exactly("failed_clients", 0.0, "nothing hinders them"),
+        ]
+        if parameters.before and known.plain and not known.lossy:
+            found.append(exactly("established_loss_ratio", 0.0, "the links lose nothing"))
+        return [*carried, *found]
 
     def run(self, session: Session, parameters: StormParameters) -> Outcome:
         """The storm, then every client's canary."""

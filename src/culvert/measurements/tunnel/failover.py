@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -32,7 +32,7 @@ from culvert.metrics import Better, MetricSpec, Weight
 from culvert.probe.results import FirstAnswer
 from culvert.proof.alive import survivors
 from culvert.proof.known import KnownPath
-from culvert.proof.route import judge_steady_route
+from culvert.proof.route import ALL_BUT, BESIDE, BESIDE_PACKETS, BESIDE_PPS, judge_steady_route
 from culvert.proof.truth import Truth
 from culvert.results import Series, measured
 from culvert.topology.graph import Role
@@ -97,12 +97,17 @@ class Failover(Measurement[FailoverParameters]):
 
     @classmethod
     def truths(cls, known: KnownPath, parameters: FailoverParameters) -> Sequence[Truth]:
-        del known
-        longest_ms = {"to_relay": parameters.relay_max_s, "to_direct": parameters.direct_max_s}
-        words = "what the wait permits"
+        if not known.plain or known.lossy:
+            return []
+        sent = 2 * parameters.rate_pps * parameters.hold_s
         return [
-            Truth(f"{switch}_reported_ms", 0.0, 0.0, 1e3 * longest_s, words)
-            for switch, longest_s in longest_ms.items()
+            replace(truth, labels={"switch": switch, "when": when})
+            for switch, when, truth in (
+                ("relay", "before", _few(sent, parameters.hold_s)),
+                ("relay", "after", _all(sent)),
+                ("direct", "before", _all(sent)),
+                ("direct", "after", _few(sent, parameters.hold_s)),
+            )
         ]
 
     def run(self, session: Session, parameters: FailoverParameters) -> Outcome:
@@ -126,6 +131,18 @@ class Failover(Measurement[FailoverParameters]):
         outcome.doubts.append(_was_direct(sum(dropped)))
         outcome.doubts += captures.checks()
         return outcome
+
+
+def _all(sent: float) -> Truth:
+    """Of the packets of both streams at the relay, and what a stream to it adds."""
+    least = (1 - ALL_BUT) * sent
+    return Truth("relay_packets", sent, least, because="both streams cross the relay")
+
+
+def _few(sent: float, seconds: float) -> Truth:
+    """Keepalives cross it."""
+    most = BESIDE * sent + BESIDE_PACKETS + BESIDE_PPS * seconds
+    return Truth("relay_packets", 0.0, 0.0, most, "no stream crosses the relay")
 
 
 def _relay(session: Session) -> Node:

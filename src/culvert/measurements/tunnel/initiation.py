@@ -37,7 +37,7 @@ from culvert.trial.accounts import add_accounts
 from culvert.trial.check import Check
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
-from culvert.units import DurationS
+from culvert.units import DurationS, plural
 
 TIMES = (
     MetricSpec("first_handshake_ms", "ms", "Until the first packet of the handshake"),
@@ -100,10 +100,17 @@ class Initiation(Measurement[InitiationParameters]):
 
     @classmethod
     def truths(cls, known: KnownPath, parameters: InitiationParameters) -> Sequence[Truth]:
-        del parameters
-        return known.times(
-            ["total_ms"], "ms", known.round_trip_ns(), "one round trip, no handshake"
-        )
+        trip_ns = known.round_trip_ns()
+        if known.bare:
+            return known.times(["total_ms"], "ms", trip_ns, "one round trip, no handshake")
+        trips = known.handshake_trips
+        if not trips or known.lossy or parameters.start not in (Start.COLD, Start.WARM):
+            return []  # a peer that runs may begin the handshake too
+        words = plural(trips, "round trip")
+        return [
+            *known.at_least(["handshake_ms"], "ms", trips * trip_ns, words),
+            *known.at_least(["total_ms"], "ms", (trips + 1) * trip_ns, f"{words}, and the echo's"),
+        ]
 
     def run(self, session: Session, parameters: InitiationParameters) -> Outcome:
         if session.vpn.no_initiation:

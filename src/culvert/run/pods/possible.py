@@ -16,6 +16,7 @@ from culvert.measurements.base import Measurement
 from culvert.measurements.instruments.base import Instrument
 from culvert.study.parameters import CONGESTION
 from culvert.topology.ip import IpVersion
+from culvert.topology.link.impairment import CLEAN
 from culvert.topology.shapes import pair
 from culvert.topology.spec import AS_THEY_ARE, LabSpec
 
@@ -96,7 +97,9 @@ def between_pods(spec: LabSpec) -> LabSpec:
             "one path between two pods is measured",
             f"leave paths out, or {_ELSEWHERE}",
         )
-    return replace(spec, topology=pair(), links={}, cpus=None, firewall=None)
+    crosses = spec.pods is None or spec.pods.of_two_nodes
+    link = spec.link if crosses else replace(spec.link, rate_bps=None, impairment=CLEAN)
+    return replace(spec, topology=pair(), link=link, links={}, cpus=None, firewall=None)
 
 
 def congestion_of(parameters: BaseModel) -> str | None:

@@ -25,6 +25,8 @@ from culvert.measurements.base import Measurement
 from culvert.probe.results import Accounted
 from culvert.proof.alive import ProcessFailure
 from culvert.proof.delay import delays_are_possible
+from culvert.proof.known import KnownPath
+from culvert.proof.truth import judge_truths
 from culvert.results import Metric, Status
 from culvert.run import neighbours
 from culvert.run.trials.causes import cause_of_trouble, naming_the_cause
@@ -208,12 +210,14 @@ class Execution:
                 raise
             return None
         finding.measuring_s += time.monotonic() - measuring
+        truths = self._measurement.truths(KnownPath.of(session), self._parameters)
         if accounted:
             shared_kernel = session.lab.shared_kernel
             add_surroundings(outcome, accounted, shared_kernel=shared_kernel)
         after = [
             *proof.after(outcome),
             *delays_are_possible(session, self._measurement.metrics, outcome),
+            *judge_truths(truths, outcome.metrics),
         ]
         if not self._proved(finding, session, after):
             return None

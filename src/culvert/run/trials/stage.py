@@ -7,7 +7,7 @@ cluster.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Set
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any
 
@@ -20,9 +20,7 @@ from culvert.proof.alive import ends_in_silence, still_carries, survivors
 from culvert.proof.canary import send_canary
 from culvert.proof.interference import Stops, left_alone
 from culvert.proof.judge import judge_outcome
-from culvert.proof.known import KnownPath
 from culvert.proof.route import judge_data_path, judge_route
-from culvert.proof.truth import Truth, judge_truths
 from culvert.run.trials.paths import open_session
 from culvert.topology.graph import Path
 from culvert.topology.spec import LabSpec
@@ -114,18 +112,16 @@ class Tunnels(Stage):
     def proof(
         self, session: Session, measurement: Measurement[Any], parameters: BaseModel
     ) -> PathProof:
-        known = KnownPath.of(session)
-        truths = measurement.truths(known, parameters)
-        return TunnelProof(session, truths, drives=measurement.drives_tunnel)
+        del parameters
+        return TunnelProof(session, drives=measurement.drives_tunnel)
 
 
 class TunnelProof(PathProof):
     """Data path, route and canary before, everything that was counted and captured after."""
 
-    def __init__(self, session: Session, truths: Sequence[Truth], *, drives: bool) -> None:
+    def __init__(self, session: Session, *, drives: bool) -> None:
         """``drives``: the measurement starts and stops the tunnel, which is proved once it ends."""
         self._session = session
-        self._truths = truths
         self._drives = drives
         agents = [probe.process for probe in session.probes]
         self._stops = Stops(session.vpn, [*agents, *session.lab.programs])
@@ -140,7 +136,6 @@ class TunnelProof(PathProof):
             *left_alone(outcome),
             *self._stops.checks(outcome.halted),
             *judge_outcome(session, outcome),
-            *judge_truths(self._truths, outcome.metrics),
             *ends_in_silence(session, outcome),
         ]
 

@@ -58,6 +58,8 @@ class StrongSwan(TunnelVpn):
     )
     tables = frozenset({"220"})
     role = "strongswan"
+    handshake_trips = 2
+    """IKE_SA_INIT and IKE_AUTH (RFC 7296, section 1.2)."""
     capabilities = strongswan_charon.CAPABILITIES
 
     def __init__(self, variant: Variant, options: frozenset[str] = frozenset()) -> None:

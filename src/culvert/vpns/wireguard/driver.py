@@ -47,6 +47,7 @@ class WireGuard(Peers):
     forwards = True
     ipv6_inside = routes_behind = True
     role = "wireguard"
+    handshake_trips = 1
     capabilities = CAPABILITIES
     kill_switch = default_route.KILL_SWITCH
     rekey_deadline_s = 130.0

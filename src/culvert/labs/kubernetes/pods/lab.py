@@ -46,6 +46,8 @@ class KubernetesLab(Lab[PodNode]):
     """``shared_kernel``: all nodes of the cluster run on this machine's kernel. ``below`` returns
     what of the cluster itself has died, where that is known."""
 
+    overlaid = True
+
     def __init__(
         self,
         workspace: Workspace,
