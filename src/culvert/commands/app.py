@@ -11,7 +11,7 @@ from typer.core import TyperArgument, TyperGroup
 from culvert.commands.labs import hosts, kubernetes, vm
 from culvert.commands.machine import doctor, shell, wire
 from culvert.commands.many_runs import history, site
-from culvert.commands.measure import clean, run, study, up
+from culvert.commands.measure import bench, clean, run, study, up
 from culvert.commands.results import (
     advise,
     bundle,
@@ -36,7 +36,7 @@ class OutputError(Exception):
 
 
 GROUPS = {
-    "Measure": (run, study, up, clean),
+    "Measure": (run, bench, study, up, clean),
     "Results": (report, compare, advise, export, import_, bundle, verify, reproduce),
     "Versions": (versions, bisect),
     "Many runs": (history, site),
