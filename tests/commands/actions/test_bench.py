@@ -37,5 +37,5 @@ def test_for_programs_standard_output_is_json_alone(tmp_path: Path) -> None:
 
 def test_what_it_cannot_measure_writes_nothing(tmp_path: Path) -> None:
     said = culvert("bench", "wireguard/gone", "--out", tmp_path / "run")
-    assert (said.code, "wireguard/gone" in said.err) == (2, True)
+    assert (said.code, "gone" in said.err) == (2, True)
     assert not (tmp_path / "run").exists()
