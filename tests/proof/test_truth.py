@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from culvert.journal.marks import FILLED_SHARE
 from culvert.proof.known import KnownPath
 from culvert.proof.truth import (
     POSSIBLE,
@@ -147,6 +148,25 @@ def test_evidence_keeps_the_truths_beside_their_figures() -> None:
     assert (judged.metric, judged.measured, judged.value) == ("ndr_pps", 1760, 1768)
     assert judged.right
     assert check.name == POSSIBLE
+
+
+def test_the_least_share_of_the_path_that_a_rate_fills_is_recorded() -> None:
+    truths = [
+        rate("goodput_bps", 964e6, "of 1 Gbit/s"),
+        rate("ndr_pps", 1000, "frames"),
+        time("rtt_p50_us", "us", 20e6, "the delay"),
+        exactly("duplicate_packets", 0, "none"),
+    ]
+    metrics = [
+        Metric("goodput_bps", "bit/s", 404e6),
+        Metric("ndr_pps", "packets/s", 990),
+        Metric("rtt_p50_us", "us", 20_010),
+        Metric("duplicate_packets", "packets", 0),
+    ]
+    check = one(truths, *metrics)
+    assert check.figures[FILLED_SHARE] == pytest.approx(404 / 964)
+    assert check.detail.endswith("the baseline reaches 42% of what the path carries")
+    assert FILLED_SHARE not in one(truths[2:], *metrics).figures
 
 
 def test_labels_select_the_figures_that_a_truth_is_about() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import polars as pl
 import pytest
 
+from culvert.journal.marks import FILLED_SHARE
 from culvert.plan.stopping import StopReason
 from culvert.report.charts.cpu_modes import PARTS
 from culvert.report.charts.latency import _ticks
@@ -45,6 +46,18 @@ def test_a_good_machine_has_no_limits() -> None:
         "load": {"average_1min": 0.4},
     }
     assert limits(small(blocks=12, **environment).data) == ()
+
+
+@pytest.mark.parametrize(
+    ("share", "told"), [(0.42, True), (0.95, False), ("none", False), (-1, False)]
+)
+def test_a_baseline_that_does_not_fill_the_links_is_a_limit(share: object, *, told: bool) -> None:
+    run = small()
+    check = {"name": "figures are possible", "figures": {FILLED_SHARE: share}}
+    run.trials = run.trials.with_columns(evidence=pl.lit(json.dumps({"checks": [check]})))
+    found = [limit for limit in limits(run.data) if "limit even the baseline" in limit]
+    assert bool(found) is told
+    assert not told or "(42" in found[0]
 
 
 def test_an_unknown_machine_is_a_limit() -> None:

@@ -22,10 +22,9 @@ CEILING_METRICS = (
     MetricSpec("ceiling_received_pps", "packets/s", "Received per second beside the tunnel"),
 )
 """What ``ceiling_metrics`` returns."""
-HELD_BACK = (0.5, 1.2)
-"""A sender that offers between these multiples of the link's rate is limited by the link's queue.
-A link also carries headers, with the shortest packets almost as much as data; one that offers less
-is slower than the link."""
+HELD_BACK = (0.9, 1.2)
+"""A sender that offers between these multiples of what the link carries is limited by the link's
+queue; one that offers less is slower than the link, and one that offers more is not slowed."""
 
 
 def udp_ceiling(session: Session, stream: UdpStream, segmentation: str) -> Ceiling:
@@ -49,19 +48,15 @@ def udp_ceiling(session: Session, stream: UdpStream, segmentation: str) -> Ceili
         segmentation=segmentation,
     )
     trial = udp_trial(session, bare, quiet_ms(session, bare.to))
-    sent_s = max(trial.sent.seconds, 1e-9)
-    sent_bps = 8 * trial.sent_flow.ip_bytes / sent_s
-    return Ceiling(
-        sent_pps=trial.sent.offered / sent_s,
-        received_pps=trial.forwarded.pps,
-        by_link=held_back(sent_bps, session.link.rate_bps),
-    )
+    sent_pps = trial.sent.offered / max(trial.sent.seconds, 1e-9)
+    line_pps = KnownPath.of(session).without_vpn.packets_per_s(bare.sizes)
+    return Ceiling(sent_pps, trial.forwarded.pps, by_link=held_back(sent_pps, line_pps))
 
 
-def held_back(sent_bps: float, rate_bps: int | None) -> bool:
+def held_back(sent_pps: float, line_pps: float | None) -> bool:
     """Whether the link's rate, and not its own, limited a sender on the bare link."""
     least, most = HELD_BACK
-    return rate_bps is not None and least * rate_bps <= sent_bps <= most * rate_bps
+    return line_pps is not None and least * line_pps <= sent_pps <= most * line_pps
 
 
 def tcp_ceiling_bps(session: Session, streams: TcpStreams) -> float | None:

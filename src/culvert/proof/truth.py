@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
+from culvert.journal.marks import FILLED_SHARE
 from culvert.proof.underlay import HISTOGRAM_PRECISION
 from culvert.results import Metric
 from culvert.trial.check import Check
@@ -120,6 +121,14 @@ class Judged:
         low = -math.inf if self.least is None else self.least
         return low, math.inf if self.most is None else self.most
 
+    @property
+    def filled_share(self) -> float | None:
+        """Of a rate, the share of what the path carries; None of anything else."""
+        if not self.value or self.least is None or self.most is None:
+            return None
+        is_rate = self.most - self.value < self.value - self.least
+        return self.measured / self.value if is_rate else None
+
 
 def judge_truths(truths: Sequence[Truth], metrics: Sequence[Metric]) -> list[Check]:
     """One check of all figures with a truth, which records them; it fails for a figure that no
@@ -133,15 +142,14 @@ def judge_truths(truths: Sequence[Truth], metrics: Sequence[Metric]) -> list[Che
         if metric.value > truth.bound
     ]
     judged = [Judged.of(truth, metric) for truth, metric in pairs if truth.value is not None]
-    return [
-        Check(
-            POSSIBLE,
-            not beyond,
-            "; ".join(beyond) or f"no bound of the path is exceeded ({len(pairs)} figures)",
-            "traffic bypassed the link, or the instrument counts wrongly: report this",
-            {"truths": [asdict(one) for one in judged]} if judged else {},
-        )
-    ]
+    figures: dict[str, Any] = {"truths": [asdict(one) for one in judged]} if judged else {}
+    possible = f"no bound of the path is exceeded ({len(pairs)} figures)"
+    filled = [share for one in judged if (share := one.filled_share) is not None]
+    if filled:
+        figures[FILLED_SHARE] = min(filled)
+        possible += f"; the baseline reaches {min(filled):.0%} of what the path carries"
+    remedy = "traffic bypassed the link, or the instrument counts wrongly: report this"
+    return [Check(POSSIBLE, not beyond, "; ".join(beyond) or possible, remedy, figures)]
 
 
 def judged_in(evidence: Mapping[str, Any]) -> list[Judged]:

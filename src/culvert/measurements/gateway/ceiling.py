@@ -14,7 +14,9 @@ from culvert.measurements.ceiling import (
 from culvert.measurements.gateway.crowd import CrowdTrial, Load, Seats, Talk, Transport
 from culvert.measurements.gateway.crowd_run import CrowdRun
 from culvert.measurements.gateway.figures import METRICS
+from culvert.measurements.gateway.star import together
 from culvert.measurements.udp.losses import Losses
+from culvert.proof.known import KnownPath
 from culvert.proof.limits import (
     Ceiling,
     Offered,
@@ -24,7 +26,6 @@ from culvert.proof.limits import (
 from culvert.results import Metric, measured
 from culvert.topology.graph import Role
 from culvert.topology.ip import LONGER_IPV6, IpVersion
-from culvert.topology.shapes import CORE, GATEWAY
 from culvert.trial.check import Check
 from culvert.trial.session import Session
 
@@ -94,10 +95,14 @@ def packets_ceiling(
     bare = _bare(session, load, segmentation)
     reached = _beside(session, seats, talks, bare, quiet)
     sent_pps = reached.offered / max(reached.seconds, 1e-9)
-    mean_bytes = sum(bare.sizes) / len(bare.sizes)
-    rate_bps = session.lab.spec.link_of(f"{GATEWAY}-{CORE}").rate_bps
-    by_link = held_back(8 * mean_bytes * sent_pps, rate_bps)
-    return Ceiling(sent_pps, reached.forwarded.pps, by_link)
+    line = together(KnownPath.of(session).without_vpn, len(talks), past=_past_gateway(talks))
+    line_pps = line.packets_per_s(bare.sizes, upward=talks[0].source.role is Role.CLIENT)
+    return Ceiling(sent_pps, reached.forwarded.pps, by_link=held_back(sent_pps, line_pps))
+
+
+def _past_gateway(talks: Sequence[Talk]) -> bool:
+    """Beside the tunnel the clients' packets to each other do not go through the gateway."""
+    return all(one.source.role is one.target.role is Role.CLIENT for one in talks)
 
 
 def _bare(session: Session, load: Load, segmentation: str) -> Load:

@@ -130,9 +130,10 @@ class GatewaySearch(Measurement[GatewaySearchParameters]):
     @classmethod
     def truths(cls, known: KnownPath, parameters: GatewaySearchParameters) -> Sequence[Truth]:
         sizes = parse_sizes(parameters.packet_size).resolved(known.mtu)
-        whole = together(known, parameters.clients)
+        whole, each = together(known, parameters.clients), parameters.rate
+        most_pps = parameters.clients * each.packets_per_s(sizes) if each else math.inf
         return [
-            *carried(whole, sizes, parameters.trial_s),
+            *carried(whole, sizes, parameters.trial_s, most_pps=most_pps),
             *ceiling_truths(whole, sizes),
         ]
 

@@ -3,6 +3,7 @@ per cent of the PDR."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -69,12 +70,19 @@ def rate_metrics(name: str, bounds: Bounds, size: int) -> list[Metric]:
     return measured(RATE_METRICS, values)
 
 
-def carried(known: KnownPath, sizes: Sequence[int], seconds: float) -> list[Truth]:
-    """NDR and PDR of packets of these sizes, in trials of so many seconds."""
-    found = known.packets(["ndr_pps", "pdr_pps"], sizes, seconds)
-    for metric in ("ndr_bps", "pdr_bps"):
-        found += known.goodput(metric, sizes, UDP_HEADERS, seconds, True)
-    return found
+def carried(
+    known: KnownPath, sizes: Sequence[int], seconds: float, *, most_pps: float = math.inf
+) -> list[Truth]:
+    """NDR and PDR of packets of these sizes, in trials of so many seconds, at ``most_pps`` or
+    less."""
+    filling = most_pps >= (known.packets_per_s(sizes) or math.inf)
+    found = known.packets(["ndr_pps", "pdr_pps"], sizes, seconds, filling=filling)
+    bits = ["ndr_bps", "pdr_bps"]
+    if not filling:
+        return found + known.payload(bits, sizes, UDP_HEADERS, seconds, True)
+    return found + [
+        truth for each in bits for truth in known.goodput(each, sizes, UDP_HEADERS, seconds, True)
+    ]
 
 
 def _at_load(load: int) -> tuple[MetricSpec, ...]:

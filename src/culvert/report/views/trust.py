@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
+from statistics import median
 
 import polars as pl
 
 from culvert.analysis.observations import pick
 from culvert.decide.decision import Blocking
-from culvert.journal.marks import SEARCHED, checks_of
+from culvert.journal.marks import FILLED_SHARE, SEARCHED, checks_of
 from culvert.labs.registry import on_this_machine, recorded_kind
 from culvert.plan.stopping import StopReason
 from culvert.report.leaves import at, evidence, find, leaf
@@ -118,6 +119,10 @@ def limits(data: Data) -> tuple[str, ...]:
             "link decisions per super-packet instead of per packet",
             decided_per_super_packet(data),
         ),
+        _of(
+            "the nodes, the measuring programs or the time, not the links, limit even the baseline",
+            _unfilled(data),
+        ),
         _of("a slow router emulated by a CPU quota, not measured on one", slowed_down(data)),
     )
     return tuple(limit for limit in found if limit)
@@ -127,6 +132,8 @@ FEW_CPUS = 8
 """With fewer CPUs, two nodes with a VPN and a probe each compete for CPU time."""
 FEW_BLOCKS = 10
 """With fewer blocks, most intervals are as wide as the sample."""
+FILLED = 0.9
+"""A baseline whose rate is below this share of what the links carry has another limit."""
 BUSY = 0.1
 """From this load average per CPU on, other programs were running when the run started."""
 STOLEN_PERCENT = 1.0
@@ -156,6 +163,19 @@ def _few_cpus(data: Data) -> str:
         return ""
     several = f"{threads} CPUs are" if threads > 1 else "one CPU is"
     return f"{several} shared by both nodes, the VPN and the measuring programs"
+
+
+def _unfilled(data: Data) -> list[str]:
+    """The cells in which the baseline is slower than the links, and its share."""
+    shares: dict[str, list[float]] = {}
+    for row in data.trials.filter(status="ok", vpn=BASELINE).iter_rows(named=True):
+        cell = data.labels.cell(row["condition"], row["measurement"], row["parameters"])
+        for check in checks_of(evidence(row["evidence"])):
+            share = find(check, "figures", FILLED_SHARE)
+            if isinstance(share, int | float) and share >= 0:
+                shares.setdefault(cell, []).append(share)
+    medians = {cell: median(found) for cell, found in shares.items()}
+    return [f"{cell} ({percent(share)})" for cell, share in medians.items() if share < FILLED]
 
 
 def _without_root(data: Data) -> str:
