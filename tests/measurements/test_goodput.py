@@ -75,7 +75,7 @@ def test_goodput_is_between_the_slowest_and_the_fastest_interval(
     lost_ms=st.integers(0, 3000),
     hole_ms=st.integers(1, 600),
     warmup_ms=st.integers(0, 900),
-    lasting_ms=st.integers(30, 60).map(lambda intervals: 100 * intervals),
+    lasting_ms=st.integers(40, 60).map(lambda intervals: 100 * intervals),
 )
 def test_what_a_hole_held_back_counts_in_no_window(
     lost_ms: int, hole_ms: int, warmup_ms: int, lasting_ms: int
