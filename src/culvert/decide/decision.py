@@ -104,8 +104,9 @@ class Pair:
 
     @property
     def correlated(self) -> bool:
-        """Whether the differences of neighbouring blocks are significantly correlated."""
-        return self.contrast is not None and self.contrast.correlated
+        """Whether the differences of neighbouring blocks are significantly correlated. The error of
+        trials without blocks allows for their correlation."""
+        return self.contrast is not None and self.contrast.paired and self.contrast.correlated
 
     @property
     def ends(self) -> tuple[float, float] | None:
