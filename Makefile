@@ -1,4 +1,5 @@
 # make demo    set up, run the study `quick`, write the report and print its path
+# make test-unit    set up, run the tests of pure code: no lab, no root, a minute or two
 # make test    set up, install VPNs from packages, run the tests but the long ones
 # make test-all    the same, then compile the other VPNs, and run what remains: theirs, those in a
 #                  guest and a cluster, ten rounds of each VPN, kills at random moments
@@ -75,7 +76,7 @@ define unless-built
 	  $(call timed,$(1)) $(SUDO) $(CULVERT) $(3); } || echo "no $(1): its tests are skipped"
 endef
 
-.PHONY: help setup demo test test-all lint fmt bench docs site dist deb image fuzz soak probe-static clean
+.PHONY: help setup demo test-unit test test-all lint fmt bench docs site dist deb image fuzz soak probe-static clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -93,6 +94,12 @@ demo: setup
 	  case $$code in 0|1|3) [ ! -e $(OUT) ] || $(CULVERT) report $(OUT) || exit $$?;; esac; \
 	  [ $$code -eq 1 ] && [ -e $(OUT)/report.html ] || exit $$code; \
 	  echo "The report is complete. Some trials do not count: it names each one's reason and remedy."
+
+# From a study to a page. Tests that draw in a browser, repeat a bench or take ten seconds are of `make test`.
+UNIT := study plan statistics decide analysis compare journal history topology report metrics
+test-unit: setup
+	@$(call timed,pytest) $(BIN)/python -m pytest $(WORKERS) -m "not lab and not vpn and not guest and not slow \
+	  and not long" $(wildcard $(UNIT:%=tests/%)) $(PYTEST)
 
 test: setup .venv/.set-up-tests
 	@$(call timed,cargo test) cargo test --workspace --locked
