@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from pyroute2 import IPRoute
 
+from culvert.labs.netns.node import NetnsNode
 from culvert.machine import cgroup
 
 FLEETING = "netfilter"
@@ -65,3 +68,14 @@ def _sysctls() -> dict[str, str]:
             except (OSError, UnicodeDecodeError):
                 continue  # write-only in spite of its mode
     return values
+
+
+def process_on(node: NetnsNode, number: int) -> Path:
+    """The folder in /proc of the process that has this id among the node's own."""
+    namespace = Path(f"/proc/{node.init()}/ns/pid")
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended
+            ids = re.search(r"^NSpid:.*\t(\d+)$", (folder / "status").read_text(), re.M)
+            if ids and int(ids[1]) == number and (folder / "ns/pid").samefile(namespace):
+                return folder
+    raise LookupError(f"no process {number} on node {node.name}")

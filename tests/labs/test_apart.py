@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from culvert.waiting import wait_until
 from tests.conftest import LabFactory
 
 pytestmark = pytest.mark.lab
@@ -82,3 +83,39 @@ def test_terminals_are_a_program_s_own(lab: LabFactory) -> None:
     holder = pair.a.spawn([sys.executable, "-c", script], name="holder", pipes=True)
     name = holder.stdout.readline().decode().strip()
     assert pair.b.run(["test", "-e", name], check=False).returncode == 1
+
+
+OTHERS = """
+import os
+print(*(pid for pid in os.listdir("/proc") if pid.isdigit() and pid not in ("1", str(os.getpid()))))
+"""
+
+
+@pytest.mark.parametrize("start", ["run", "daemon"])
+def test_programs_see_no_process_of_another_node(lab: LabFactory, start: str) -> None:
+    """None whose files they could reach through /proc/PID/root, and none that they could end."""
+    pair = lab()
+    pair.b.daemon(["sleep", "60"], name="other")
+    pair.a.spawn(["sleep", "60"], name="instrument")
+    if start == "run":
+        assert pair.a.run([sys.executable, "-c", OTHERS]).stdout.split() == []
+        return
+    process = pair.a.daemon([sys.executable, "-c", OTHERS], name="vpn")
+    wait_until(lambda: not process.alive(), what="its end", deadline_s=20)
+    assert (process.returncode(), process.log_text().split()) == (0, [])
+
+
+def test_programs_of_a_node_see_each_other(lab: LabFactory) -> None:
+    node = lab().a
+    node.daemon(["sleep", "60"], name="vpn")
+    assert len(node.run([sys.executable, "-c", OTHERS]).stdout.split()) == 1
+
+
+def test_what_a_command_leaves_ends_with_the_lab(lab: LabFactory) -> None:
+    pair = lab()
+    leave = "setsid env -i sleep 61 > /dev/null 2>&1 < /dev/null &"
+    pair.a.run(["sh", "-c", leave])
+    init = pair.a.init()
+    assert init is not None
+    pair.close()
+    assert not Path(f"/proc/{init}").exists()

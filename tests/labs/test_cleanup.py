@@ -26,7 +26,7 @@ from culvert.topology.shapes import routed
 from culvert.topology.spec import LabSpec, Processors
 from culvert.waiting import wait_until
 from tests.conftest import LabFactory
-from tests.labs.host import left_of, snapshot
+from tests.labs.host import left_of, process_on, snapshot
 
 ATTEMPTS = 20
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("killing")]
@@ -221,11 +221,11 @@ def test_a_lab_that_is_never_closed_ends_with_python() -> None:
     assert left_of(run_id) == []
 
 
-def _daemon(node: NetnsNode, *before: str) -> int:
-    """The id of a program that nobody waits for."""
+def _daemon(node: NetnsNode, *before: str) -> Path:
+    """The folder in /proc of a program that nobody waits for."""
     words = " ".join((*before, "sleep 1000"))
     script = f"setsid {words} </dev/null >/dev/null 2>&1 & echo $!"
-    return int(node.run(["sh", "-c", script]).stdout)
+    return process_on(node, int(node.run(["sh", "-c", script]).stdout))
 
 
 def _runs(process: Path) -> bool:
@@ -237,7 +237,7 @@ def _runs(process: Path) -> bool:
 def test_daemons_end_with_their_lab(lab: LabFactory, before: tuple[str, ...]) -> None:
     """Also those that have left the node's network namespace, or have a mount namespace."""
     pair = lab()
-    daemon = Path(f"/proc/{_daemon(pair.a, *before)}")
+    daemon = _daemon(pair.a, *before)
     wait_until(lambda: (daemon / "comm").read_text() == "sleep\n", what="its start", deadline_s=5)
     pair.close()
     assert not _runs(daemon)
@@ -245,7 +245,7 @@ def test_daemons_end_with_their_lab(lab: LabFactory, before: tuple[str, ...]) ->
 
 def test_a_daemon_ends_whose_namespace_has_lost_its_name(lab: LabFactory) -> None:
     pair = lab()
-    daemon = Path(f"/proc/{_daemon(pair.a)}")
+    daemon = _daemon(pair.a)
     subprocess.run(["ip", "netns", "delete", pair.a.netns_path.name], check=True)
     assert _runs(daemon)
     pair.close()

@@ -16,6 +16,7 @@ from culvert.labs.process import Process
 from culvert.topology.spec import LabSpec
 from culvert.waiting import wait_until
 from tests.conftest import LabFactory
+from tests.labs.host import process_on
 
 pytestmark = pytest.mark.lab
 
@@ -122,7 +123,7 @@ def test_stop_ends_the_whole_group_even_after_its_leader(lab: LabFactory) -> Non
 def test_close_ends_daemons_that_forked_away(lab: LabFactory) -> None:
     pair = lab()
     done = pair.b.run(["sh", "-c", "setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo $!"])
-    daemon = int(done.stdout)
+    daemon = int(process_on(pair.b, int(done.stdout)).name)
     assert _running(daemon)
     pair.close()
     assert not _running(daemon)

@@ -117,7 +117,7 @@ class FakeNode:
     def monotonic_ns(self) -> int:
         return time.monotonic_ns()
 
-    def instruments(self) -> None:
+    def init(self) -> None:
         """Its processes cannot be known by its namespace."""
 
 

@@ -10,8 +10,8 @@ import pytest
 from culvert.labs.netns.node import NetnsNode
 from culvert.labs.process import Process
 from culvert.probe.client import Probe
-from culvert.probe.results import Accounted, ProcessUse, parse
-from culvert.trial.accounting import UNDECLARED, begin_accounting, cpu_s, of_the_vpn, without
+from culvert.probe.results import Accounted, parse
+from culvert.trial.accounting import UNDECLARED, begin_accounting, cpu_s, of_the_vpn
 from culvert.waiting import wait_until
 from tests.conftest import LabFactory
 
@@ -40,11 +40,11 @@ sys.stdin.read()
 def accounted(
     node: NetnsNode, probe: Probe, declared: Sequence[Process], work: Sequence[str]
 ) -> Accounted:
-    task = begin_accounting(probe, declared, [], all_of_node=True)
+    task = begin_accounting(probe, declared, [], node_init=node.init())
     task.ready()
     node.run(work)
     wait_until(lambda: node.exists("/run/done"), what="the end of the work", deadline_s=20)
-    return without(node.instruments() or frozenset(), parse(Accounted, task.stop()))
+    return parse(Accounted, task.stop())
 
 
 @pytest.mark.lab
@@ -58,7 +58,7 @@ def test_a_process_that_hides_counts(lab: LabFactory) -> None:
         used = accounted(
             node, probe, [sleeper], ["sh", "-c", hide, "sh", sys.executable, script, "/run/done"]
         )
-    hidden = [one for one in used.processes if one.label == UNDECLARED]
+    hidden = [one for one in used.processes if one.label == UNDECLARED and one.run_ns]
     assert len(hidden) == 1
     assert cpu_s(of_the_vpn(used)) >= 0.19
 
@@ -78,10 +78,37 @@ def test_children_that_ended_count(lab: LabFactory) -> None:
     assert cpu_s(of_the_vpn(used)) >= 0.25
 
 
-def test_the_instrument_does_not_count() -> None:
-    uses = [
-        ProcessUse(label=label, pid=pid, run_ns=1)
-        for label, pid in (("vpn", 1), (UNDECLARED, 2), (UNDECLARED, 3))
-    ]
-    used = without({1, 3}, Accounted(seconds=1, cpus=[], processes=uses))
-    assert [one.pid for one in used.processes] == [1, 2]
+ORPHANS = """
+import os, sys
+for _ in range(20):
+    worker = os.fork()
+    if worker == 0:
+        if os.fork() == 0:
+            os.setsid()
+            while os.times().user < 0.02:
+                pass
+            os._exit(0)
+        os._exit(0)
+    os.waitpid(worker, 0)
+open(sys.argv[1], "w").close()
+"""
+
+
+@pytest.mark.lab
+def test_orphans_that_ended_count(lab: LabFactory) -> None:
+    node = lab().a
+    script = str(node.write("work.py", ORPHANS))
+    with Probe(node) as probe:
+        used = accounted(node, probe, [], [sys.executable, script, "/run/done"])
+    assert cpu_s(of_the_vpn(used)) >= 0.3
+
+
+@pytest.mark.lab
+def test_the_instrument_does_not_count(lab: LabFactory) -> None:
+    node = lab().a
+    script = str(node.write("work.py", WORK))
+    with Probe(node) as probe:
+        work = node.spawn([sys.executable, script, "/run/done"], name="instrument")
+        used = accounted(node, probe, [], ["true"])
+        work.stop()
+    assert cpu_s(of_the_vpn(used)) < 0.1

@@ -2,6 +2,7 @@
 
 mod exec;
 mod host;
+mod init;
 mod rootless;
 
 use clap::{Parser, Subcommand};
@@ -22,6 +23,8 @@ enum Command {
     Exec(exec::Args),
     /// Serve a controller on this host: start programs, keep files, undo all of it at the end.
     Host(host::Args),
+    /// Be process 1 of a node's PID namespace: wait for processes whose parent has ended.
+    Init,
     /// Run a program as root of a user, a mount and a PID namespace of its own.
     Rootless(rootless::Args),
 }
@@ -31,6 +34,7 @@ fn main() -> ExitCode {
         Command::Agent => agent(),
         Command::Exec(args) => exec::run(&args),
         Command::Host(args) => host::run(&args),
+        Command::Init => init::run(),
         Command::Rootless(args) => rootless::run(&args),
     }
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,9 +59,9 @@ class Endpoint(Host):
         del device
         return {}
 
-    def instruments(self) -> Set[int] | None:
-        """Ids of the processes that measure here; all others in its network namespace are the
-        VPN's, whoever started them. None if the namespace has processes of others."""
+    def init(self) -> int | None:
+        """Id of process 1 of a PID namespace that has the VPN's processes, whoever started them,
+        and no other; None if they share one with others."""
         return None
 
     def monotonic_ns(self) -> int:

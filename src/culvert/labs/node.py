@@ -8,6 +8,7 @@ as netlink, overrides these.
 
 from __future__ import annotations
 
+import signal
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,6 +51,11 @@ class Node(Endpoint):
         can limit them."""
         del capabilities
         return self.spawn(argv, name=name, env=env)
+
+    def kill(self, process: int, number: signal.Signals) -> None:
+        """kill(2): a signal to a process, by ``Process.pid``, or, if negative, to its group."""
+        name = number.name.removeprefix("SIG")
+        self.run([self.require("kill", "install procps"), "-s", name, "--", str(process)])
 
     @abstractmethod
     def write(

@@ -15,6 +15,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 CLONE_NEWNS = 0x00020000
+CLONE_NEWPID = 0x20000000
 CLONE_NEWNET = 0x40000000
 """sched.h"""
 

@@ -7,7 +7,7 @@ the VPN and ends after it, so that none of this is in the VPN's figures.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from culvert.labs.process import Process
@@ -36,14 +36,14 @@ def begin_accounting(
     kernel_threads: Sequence[str] = (),
     *,
     beside: Mapping[str, Any] | None = None,
-    all_of_node: bool = False,
+    node_init: int | None = None,
 ) -> Task:
     """Begin; the task's result is an ``Accounted``, with each process under its name. What is done
     to processes and devices from outside is observed.
 
     ``kernel_threads`` are regular expressions for names; ``beside`` is the device, with the lab's
-    packets, of which others are counted (see ``Outside.beside``). ``all_of_node``: with all other
-    processes in the node's network namespace but probes, under the label ``undeclared``.
+    packets, of which others are counted (see ``Outside.beside``). ``node_init``: with all other
+    processes of its PID namespace, and the orphans that ended, under the label ``undeclared``.
     """
     return probe.begin(
         "accounting",
@@ -52,7 +52,7 @@ def begin_accounting(
         devices=list(devices),
         interference=True,
         beside=beside,
-        all_of_node=all_of_node,
+        node_init=node_init,
     )
 
 
@@ -85,12 +85,6 @@ class Everybody:
 def of_the_vpn(used: Accounted) -> list[ProcessUse]:
     """The VPN's processes, without those that are accounted as everybody's."""
     return [process for process in used.processes if process.label not in EVERYBODY]
-
-
-def without(instruments: Set[int], used: Accounted) -> Accounted:
-    """What was used, without the undeclared processes that are the instrument's."""
-    kept = [one for one in used.processes if one.label != UNDECLARED or one.pid not in instruments]
-    return used.model_copy(update={"processes": kept})
 
 
 def cpu_s(uses: Iterable[ProcessUse | KernelThreadUse]) -> float:

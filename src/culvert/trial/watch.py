@@ -25,7 +25,6 @@ from culvert.trial.accounting import (
     begin_accounting,
     foreign_s,
     sees_the_machine,
-    without,
 )
 from culvert.vpns.abilities import CountingRoutes
 from culvert.vpns.variant import RouteCount
@@ -194,13 +193,12 @@ class Watcher:
             devices,
             threads,
             beside=others,
-            all_of_node=node.instruments() is not None,
+            node_init=node.init(),
         )
 
     def _end(self, tasks: dict[str, Task]) -> dict[str, Accounted]:
         """The first to begin ends last."""
         ended = {}
         for name in reversed(tasks):
-            used = parse(Accounted, tasks[name].stop()).of_the_lab()
-            ended[name] = without(self._lab.nodes[name].instruments() or frozenset(), used)
+            ended[name] = parse(Accounted, tasks[name].stop()).of_the_lab()
         return {name: ended[name] for name in tasks}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
+import signal
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
@@ -128,8 +129,7 @@ def accepts(node: Node, path: str) -> bool:
 
 def hang_up(node: Node, process: Process) -> None:
     """Send SIGHUP to a program, on which it reads its configuration again."""
-    kill = node.require("kill", "install procps")
-    node.run([kill, "-HUP", str(process.pid)])
+    node.kill(process.pid, signal.SIGHUP)
 
 
 def missing_from_kernel(host: Host, feature: str, what: str) -> list[Missing]:

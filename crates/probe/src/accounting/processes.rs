@@ -16,7 +16,7 @@ const PROC: &str = "/proc";
 const MACHINE_PROC: &str = "/run/culvert-proc";
 /// The parent of every kernel thread.
 const KTHREADD: i32 = 2;
-/// The label of processes in our network namespace that descend from no watched one.
+/// The label of processes in a node's PID namespace that descend from no watched one.
 pub const UNDECLARED: &str = "undeclared";
 
 /// A process that a request names.
@@ -48,27 +48,26 @@ pub struct Process {
 pub type Processes = BTreeMap<Identity, Process>;
 
 /// The watched processes with their descendants, and the kernel threads of the wanted names;
-/// `by_thread`: with the times of their threads; `all_of_node`: with all other processes in our
-/// network namespace, but for probes.
+/// `by_thread`: with the times of their threads; `node_init`: process 1 of a PID namespace, all of
+/// whose processes are added, and what those used whose end it waited for.
 pub fn find_processes(
     watched: &[Watched],
     by_thread: bool,
-    all_of_node: bool,
+    node_init: Option<i32>,
     kernel_threads: &[Regex],
 ) -> Result<(Processes, Processes), Failure> {
     let (mut processes, mut threads) = (Processes::new(), Processes::new());
-    if watched.is_empty() && kernel_threads.is_empty() && !all_of_node {
+    if watched.is_empty() && kernel_threads.is_empty() && node_init.is_none() {
         return Ok((processes, threads));
     }
     let own = all_processes(PROC)?;
     let parents = own.iter().map(|(pid, stat)| (*pid, stat.ppid)).collect();
-    let node = all_of_node.then(Neighbourhood::ours).transpose()?;
+    let of_node = node_init.map_or_else(Vec::new, |init| of_namespace(init, own.keys()));
     for (pid, stat) in &own {
-        let undeclared = || {
-            let found = node.as_ref().is_some_and(|node| node.has(*pid));
-            found.then_some(UNDECLARED)
-        };
-        if let Some(label) = label_of(*pid, &parents, watched).or_else(undeclared) {
+        let undeclared = || label_of(*pid, &parents, &of_node);
+        if node_init == Some(*pid) {
+            processes.insert(identity(stat), orphans_that_ended(stat));
+        } else if let Some(label) = label_of(*pid, &parents, watched).or_else(undeclared) {
             let process = read_process(PROC, stat, label, process_cpu_ns(*pid), by_thread);
             processes.insert(identity(stat), process);
         }
@@ -92,27 +91,28 @@ pub fn find_processes(
     Ok((processes, threads))
 }
 
-/// The processes that share our network namespace, wherever they were started and whatever they
-/// did to their session, parents and environment.
-struct Neighbourhood {
-    network: (u64, u64),
-    probe: (u64, u64),
+/// The processes in the PID namespace of `init`, whatever they did to their session, parents and
+/// environment: none can leave it, and namespaces below it are their descendants'.
+fn of_namespace<'a>(init: i32, all: impl Iterator<Item = &'a i32>) -> Vec<Watched> {
+    let namespace = |pid: i32| file_of(&pid.to_string(), "ns/pid").ok();
+    let Some(of_init) = namespace(init) else {
+        return Vec::new(); // it has ended, and all others with it
+    };
+    all.filter(|pid| namespace(**pid) == Some(of_init))
+        .map(|pid| Watched {
+            pid: *pid,
+            label: UNDECLARED.to_owned(),
+        })
+        .collect()
 }
 
-impl Neighbourhood {
-    fn ours() -> Result<Neighbourhood, Failure> {
-        let own = |name: &str| file_of("self", name).map_err(during(name));
-        Ok(Neighbourhood {
-            network: own("ns/net")?,
-            probe: own("exe")?,
-        })
-    }
-
-    /// False for probes, which are the instrument, and for what has ended.
-    fn has(&self, pid: i32) -> bool {
-        let pid = pid.to_string();
-        file_of(&pid, "ns/net").is_ok_and(|network| network == self.network)
-            && file_of(&pid, "exe").is_ok_and(|program| program != self.probe)
+/// Init itself is the lab's; those that it waited for were the node's.
+fn orphans_that_ended(init: &Stat) -> Process {
+    Process {
+        label: UNDECLARED.to_owned(),
+        comm: init.comm.clone(),
+        children: of_children(init),
+        ..Process::default()
     }
 }
 
@@ -167,10 +167,14 @@ fn read_process(
         label: label.to_owned(),
         comm: stat.comm.clone(),
         run_ns: run_ns.unwrap_or_else(of_threads),
-        children: u64::try_from(stat.cutime + stat.cstime).unwrap_or(0),
+        children: of_children(stat),
         vm_hwm_bytes: threads.vm_hwm_bytes,
         threads: threads.by_id,
     }
+}
+
+fn of_children(stat: &Stat) -> u64 {
+    u64::try_from(stat.cutime + stat.cstime).unwrap_or(0)
 }
 
 /// The processor time of a whole process, threads that have ended included.

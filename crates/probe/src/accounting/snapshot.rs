@@ -19,7 +19,7 @@ pub struct Scope {
     pub watched: Vec<Watched>,
     /// Otherwise of their threads only the switches are read.
     pub by_thread: bool,
-    pub all_of_node: bool,
+    pub node_init: Option<i32>,
     pub kernel_threads: Vec<Regex>,
     pub devices: Vec<String>,
 }
@@ -78,7 +78,7 @@ impl Snapshot {
         let (processes, kernel_threads) = find_processes(
             &scope.watched,
             scope.by_thread,
-            scope.all_of_node,
+            scope.node_init,
             &scope.kernel_threads,
         )?;
         let devices = devices(&scope.devices)?;

@@ -42,6 +42,10 @@ pub struct Args {
     #[arg(long)]
     sysfs: bool,
 
+    /// Mount the PID namespace's own procfs on /proc.
+    #[arg(long)]
+    procfs: bool,
+
     /// Make all that the machine shows read-only, but for what --bind shows, and run in a UTS and an
     /// IPC namespace of the program's own. Of /proc/sys, net can be written.
     #[arg(long)]
@@ -56,7 +60,8 @@ pub struct Args {
     #[arg(long, value_name = "LIST", value_parser = parse_capabilities)]
     capabilities: Option<Capabilities>,
 
-    /// Die (SIGKILL) with the parent, which has this process id.
+    /// Die (SIGKILL) with the parent, which has this process id; 0 if it is outside of the PID
+    /// namespace.
     #[arg(long, value_name = "PID")]
     pdeathsig: Option<i32>,
 
@@ -119,8 +124,13 @@ fn become_program(args: &Args) -> Result<Infallible, Failure> {
         unshare(CloneFlags::CLONE_NEWNET)
             .map_err(|errno| Failure::new("network namespace", errno))?;
     }
-    if !args.bind.is_empty() || args.sysfs || args.apart {
-        view::make(&args.bind, args.sysfs, args.apart)?;
+    if !args.bind.is_empty() || args.sysfs || args.procfs || args.apart {
+        let own = view::Own {
+            processes: args.procfs,
+            network: args.sysfs,
+            machine: args.apart,
+        };
+        view::make(&args.bind, own)?;
     }
     if let Some(cpus) = &args.cpus {
         pin(cpus)?;

@@ -11,6 +11,10 @@ use nix::sys::stat::Mode;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
+const GUARDED: MsFlags = MsFlags::MS_NOSUID
+    .union(MsFlags::MS_NODEV)
+    .union(MsFlags::MS_NOEXEC);
+
 #[derive(Clone)]
 pub struct Bind {
     source: PathBuf,
@@ -19,9 +23,23 @@ pub struct Bind {
     shown: bool,
 }
 
-pub fn make(binds: &[Bind], sysfs: bool, apart: bool) -> Result<(), Failure> {
+/// What the program sees of its own, beside the binds.
+#[derive(Clone, Copy)]
+pub struct Own {
+    /// /proc is that of its PID namespace.
+    pub processes: bool,
+    /// /sys is that of its network namespace.
+    pub network: bool,
+    /// Host name, System V IPC, and nothing of the machine that it could write to.
+    pub machine: bool,
+}
+
+pub fn make(binds: &[Bind], own: Own) -> Result<(), Failure> {
     let mut kinds = CloneFlags::CLONE_NEWNS;
-    kinds.set(CloneFlags::CLONE_NEWUTS | CloneFlags::CLONE_NEWIPC, apart);
+    kinds.set(
+        CloneFlags::CLONE_NEWUTS | CloneFlags::CLONE_NEWIPC,
+        own.machine,
+    );
     unshare(kinds).map_err(|errno| Failure::new("mount namespace", errno))?;
     // Slave, not private: our mounts stay here, but what the host unmounts goes here too, so that
     // a long-lived program does not keep other people's file systems busy.
@@ -33,6 +51,10 @@ pub fn make(binds: &[Bind], sysfs: bool, apart: bool) -> Result<(), Failure> {
         NOTHING,
     )
     .map_err(|errno| Failure::new("mount propagation", errno))?;
+    if own.processes {
+        let failed = |errno| Failure::new("procfs on /proc", errno);
+        mount(Some("proc"), "/proc", Some("proc"), GUARDED, NOTHING).map_err(failed)?;
+    }
     // All sources are opened first: a bind may hide the source of the next one.
     let sources = binds
         .iter()
@@ -48,10 +70,10 @@ pub fn make(binds: &[Bind], sysfs: bool, apart: bool) -> Result<(), Failure> {
         }
         .map_err(|errno| Failure::new(format!("bind on {}", bind.target.display()), errno))?;
     }
-    if sysfs {
+    if own.network {
         own_sysfs().map_err(|errno| Failure::new("sysfs on /sys", errno))?;
     }
-    if apart {
+    if own.machine {
         let own = binds.iter().filter(|bind| !bind.shown);
         apart::keep_the_machine(own.map(|bind| bind.target.as_path()))?;
     }
@@ -59,12 +81,11 @@ pub fn make(binds: &[Bind], sysfs: bool, apart: bool) -> Result<(), Failure> {
 }
 
 fn own_sysfs() -> nix::Result<()> {
-    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     let mounted = |flags| mount(Some("sysfs"), "/sys", Some("sysfs"), flags, NOTHING);
-    match mounted(flags) {
+    match mounted(GUARDED) {
         // In a container /sys is read-only: a user namespace there gets no other
         // (mnt_already_visible() in fs/namespace.c).
-        Err(Errno::EPERM) => mounted(flags | MsFlags::MS_RDONLY),
+        Err(Errno::EPERM) => mounted(GUARDED.union(MsFlags::MS_RDONLY)),
         result => result,
     }
 }

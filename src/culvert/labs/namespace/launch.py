@@ -10,13 +10,14 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 from culvert.errors import LabError, NotPossible
 from culvert.labs.capability import Capability, limit_to
+from culvert.labs.namespace.processes import ProcessNamespace
 from culvert.labs.namespace.view import Bind
 
 START_DEADLINE_S = 30.0
@@ -47,17 +48,24 @@ class Launcher:
         *,
         stamp_fd: int,
         capabilities: AbstractSet[Capability] | None = None,
+        own_processes: bool = False,
     ) -> list[str]:
-        """The whole command line; with None the program has the capabilities of the lab."""
+        """The whole command line; with None the program has the capabilities of the lab.
+        ``own_processes``: it is started in another PID namespace than this process's."""
         words = [str(self.probe), "exec", f"--netns={self.netns}", "--sysfs"]
-        words += [f"--bind={bind}" for bind in self.binds]
+        # What is only shown is the machine's /proc, for instruments.
+        binds = [bind for bind in self.binds if not (own_processes and bind.shown)]
+        words += [f"--bind={bind}" for bind in binds]
+        if own_processes:
+            words.append("--procfs")
         if self.apart:
             words.append("--apart")
         if self.cpus is not None:
             words.append(f"--cpus={','.join(map(str, self.cpus))}")
         if capabilities is not None:
             words.append(limit_to(capabilities))
-        words += [f"--pdeathsig={os.getpid()}", f"--stamp={stamp_fd}", "--", *argv]
+        parent = 0 if own_processes else os.getpid()
+        words += [f"--pdeathsig={parent}", f"--stamp={stamp_fd}", "--", *argv]
         # The group is joined before the execution: the program never runs without its limit.
         return [*_JOIN, str(self.group), *words] if self.group else words
 
@@ -70,23 +78,32 @@ class Launcher:
         stderr: Stream,
         env: Mapping[str, str] | None = None,
         capabilities: AbstractSet[Capability] | None = None,
+        processes: ProcessNamespace | None = None,
     ) -> Started:
-        """Start a program; returns after its execution. It dies with the calling *thread*.
+        """Start a program, in a PID namespace if there is one; returns after its execution. It dies
+        with the calling *thread*.
 
         Raises NotPossible if the program is not installed, LabError if it could not be executed.
         """
         reader, writer = os.pipe2(os.O_CLOEXEC)
+        command = self.command(
+            argv,
+            stamp_fd=writer,
+            capabilities=capabilities,
+            own_processes=processes is not None,
+        )
         try:
             try:
-                popen = subprocess.Popen(
-                    self.command(argv, stamp_fd=writer, capabilities=capabilities),
-                    stdin=stdin,
-                    stdout=stdout,
-                    stderr=stderr,
-                    env={**self.environment, **(env or {})},
-                    pass_fds=(writer,),
-                    cwd="/",
-                )
+                with nullcontext() if processes is None else processes.entered():
+                    popen = subprocess.Popen(
+                        command,
+                        stdin=stdin,
+                        stdout=stdout,
+                        stderr=stderr,
+                        env={**self.environment, **(env or {})},
+                        pass_fds=(writer,),
+                        cwd="/",
+                    )
             finally:
                 os.close(writer)
             return _await_execution(popen, reader, argv[0])

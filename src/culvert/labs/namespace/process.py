@@ -36,7 +36,7 @@ class LocalProcess(Process):
 
     @property
     def pid(self) -> int:
-        """Process id, the same on the node as on the host."""
+        """Process id on this machine; programs of the node see another."""
         return self._popen.pid
 
     def alive(self) -> bool:

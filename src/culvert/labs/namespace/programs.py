@@ -14,6 +14,7 @@ from culvert.labs.host import Completed, Variables
 from culvert.labs.namespace.launch import Launcher, Stream
 from culvert.labs.namespace.places import RUN_VARIABLE
 from culvert.labs.namespace.process import LocalProcess
+from culvert.labs.namespace.processes import ProcessNamespace
 from culvert.labs.namespace.thread import NamespaceThread
 
 KEEP_ENVIRONMENT = ("TZ", "TERM")
@@ -33,14 +34,19 @@ def environment(run_id: str, node: str, directory: Path) -> dict[str, str]:
 
 
 class Programs:
-    """Those of one node; ``launcher`` starts them."""
+    """Those of one node; ``launcher`` starts them.
 
-    def __init__(self, node: str, namespace: NamespaceThread, launcher: Launcher) -> None:
+    A VPN's daemons, and commands with all that they leave, are in a PID namespace of the node if
+    ``apart``; instruments are not."""
+
+    def __init__(
+        self, node: str, namespace: NamespaceThread, launcher: Launcher, *, apart: bool
+    ) -> None:
         self.launcher = launcher
         self._node = node
         self._namespace = namespace
         self._processes: list[LocalProcess] = []
-        self._spawned: set[int] = set()
+        self._own = ProcessNamespace() if apart else None
 
     def spawn(
         self,
@@ -52,10 +58,11 @@ class Programs:
         pipes: bool = False,
         capabilities: AbstractSet[Capability] | None = None,
     ) -> LocalProcess:
-        """Start a program; its output goes to the log, with ``pipes`` only its errors."""
+        """Start a program; its output goes to the log, with ``pipes`` only its errors. One with all
+        capabilities is an instrument."""
         log.unlink(missing_ok=True)  # an earlier process of that name may still write to its log
         with log.open("xb") as sink:
-            process = self._start(
+            return self._start(
                 argv,
                 name=name,
                 log=log,
@@ -64,15 +71,13 @@ class Programs:
                 stderr=sink.fileno(),
                 env=env,
                 capabilities=capabilities,
+                instrument=capabilities is None,
             )
-        if capabilities is None:
-            self._spawned.add(process.pid)
-        return process
 
-    def spawned(self) -> AbstractSet[int]:
-        """Ids of processes that were started with all capabilities: none of them is a VPN's
-        daemon."""
-        return frozenset(self._spawned)
+    def init(self) -> int | None:
+        """Process 1 of the PID namespace, by its id here; None without one."""
+        own = self._namespace.call(self._own_processes)
+        return None if own is None else own.init
 
     def execute(
         self, argv: Sequence[str], given: bytes | None, env: Variables | None, timeout_s: float
@@ -94,7 +99,8 @@ class Programs:
         return Completed.decoded(argv, process.returncode(), out, err)
 
     def kill(self) -> None:
-        for process in self._processes:
+        # The last first: process 1 ends when all in its namespace have been waited for.
+        for process in reversed(self._processes):
             process.stop(grace_s=0)
         self._processes.clear()
 
@@ -109,6 +115,7 @@ class Programs:
         stderr: Stream,
         env: Variables | None,
         capabilities: AbstractSet[Capability] | None = None,
+        instrument: bool = False,
     ) -> LocalProcess:
         program = tools.require(argv[0], f"install {argv[0]}, or see `culvert doctor`")
 
@@ -120,6 +127,7 @@ class Programs:
                 stderr=stderr,
                 env=env,
                 capabilities=capabilities,
+                processes=None if instrument else self._own_processes(),
             )
             process = LocalProcess(name, started, log)
             self._processes.append(process)  # here, so that an interrupted caller cannot lose it
@@ -127,3 +135,19 @@ class Programs:
 
         # In the node's thread, which exists as long as the lab: programs end with their thread.
         return self._namespace.call(start)
+
+    def _own_processes(self) -> ProcessNamespace | None:
+        """The PID namespace, which begins with the first program that is to be in it. In the node's
+        thread."""
+        if self._own is not None and self._own.init is None:
+            started = self.launcher.start(
+                [str(self.launcher.probe), "init"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                processes=self._own,
+            )
+            name = f"process 1 on node {self._node}"
+            self._processes.append(LocalProcess(name, started, Path(os.devnull)))
+            self._own.init = started.popen.pid
+        return self._own

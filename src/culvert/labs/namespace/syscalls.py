@@ -6,7 +6,7 @@ import ctypes
 import os
 from pathlib import Path
 
-from culvert.machine.scratch import CLONE_NEWNET
+from culvert.machine.scratch import CLONE_NEWNET, CLONE_NEWPID
 
 MS_NOSUID = 2
 MS_NODEV = 4
@@ -41,6 +41,12 @@ def enter_network(namespace: int) -> None:
     """Move the calling thread only to the network namespace of a descriptor; raises OSError, also
     for a file of another kind."""
     _check(_libc.setns(namespace, CLONE_NEWNET), None)
+
+
+def enter_processes(namespace: int) -> None:
+    """Let processes that the calling thread starts be in the PID namespace of a descriptor; raises
+    OSError."""
+    _check(_libc.setns(namespace, CLONE_NEWPID), None)
 
 
 def _check(result: int, path: Path | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -103,7 +104,7 @@ class NetnsNode(Node, Enterable, Steerable):
             environment=environment(self._run_id, self.name, self.directory) | self._variables,
             group=None if self._group is None else self._group.members,
         )
-        self._programs = Programs(self.name, self.namespace, launcher)
+        self._programs = Programs(self.name, self.namespace, launcher, apart=self._apart)
 
     def close(self) -> None:
         """Kill its processes, leave the namespace. Files remain. Idempotent."""
@@ -140,9 +141,13 @@ class NetnsNode(Node, Enterable, Steerable):
     ) -> Completed:
         return self.programs.execute(argv, given, env, timeout_s)
 
-    def instruments(self) -> AbstractSet[int] | None:
-        """What was spawned on it; daemons are the VPN's, and so is all that a command leaves."""
-        return self.programs.spawned() if self._apart else None
+    def init(self) -> int | None:
+        """What is spawned is outside of its namespace; daemons are in it, and commands."""
+        return self.programs.init()
+
+    def kill(self, process: int, number: signal.Signals) -> None:
+        """Ids are those of this machine, which a command on the node does not see."""
+        os.kill(process, number)
 
     @property
     def programs(self) -> Programs:

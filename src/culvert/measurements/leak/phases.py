@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -164,11 +165,11 @@ class Suspend(PhaseAction):
         processes = self.halted(session)
         try:
             for process in reversed(processes):  # the applications first
-                _signal(session.source, "STOP", process)
+                session.source.kill(-process.pid, signal.SIGSTOP)
             time.sleep(self.suspend_s)  # part of the method
         finally:
             for process in processes:
-                _signal(session.source, "CONT", process)
+                session.source.kill(-process.pid, signal.SIGCONT)
 
 
 def action_for(phase: Phase, resolver: Resolver, hold_s: float, suspend_s: float) -> PhaseAction:
@@ -186,11 +187,6 @@ def action_for(phase: Phase, resolver: Resolver, hold_s: float, suspend_s: float
     if phase is Phase.SUSPEND:
         return Suspend(resolver, hold_s, suspend_s)
     return simple[phase](resolver, hold_s)
-
-
-def _signal(node: Node, name: str, process: Process) -> None:
-    """To its group, which it leads."""
-    node.run(["kill", "-s", name, "--", f"-{process.pid}"])
 
 
 def _ip(node: Node, *words: str) -> None:

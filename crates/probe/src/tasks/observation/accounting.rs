@@ -22,9 +22,8 @@ pub struct Parameters {
     /// Whether to report each of their threads, and how long they waited for a processor.
     #[serde(default = "yes")]
     by_thread: bool,
-    /// Whether to add all other processes in our network namespace but probes, as "undeclared".
-    #[serde(default)]
-    all_of_node: bool,
+    /// Process 1 of a PID namespace, whose other processes are added as "undeclared".
+    node_init: Option<i32>,
     /// Regular expressions for names of kernel threads.
     #[serde(default)]
     kernel_threads: Vec<String>,
@@ -68,7 +67,7 @@ pub fn run(parameters: &Parameters, context: &Context) -> Result<Accounted, Fail
     let scope = Scope {
         watched: parameters.pids.clone(),
         by_thread: parameters.by_thread,
-        all_of_node: parameters.all_of_node,
+        node_init: parameters.node_init,
         kernel_threads: compile(&parameters.kernel_threads)?,
         devices: parameters.devices.clone(),
     };
