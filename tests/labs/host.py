@@ -37,12 +37,10 @@ def left_of(run_id: str) -> list[str]:
     traces += [str(path) for path, run in cgroup.runs().items() if run == run_id]
     mounts = Path("/proc/self/mountinfo").read_text().splitlines()
     traces += [line for line in mounts if run_id in line]
-    for environ in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if f"CULVERT_RUN={run_id}".encode() in environ.read_bytes():
-                traces.append(str(environ))
-        except OSError:
-            continue
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended
+            if f"CULVERT_RUN={run_id}".encode() in (process / "environ").read_bytes():
+                traces.append(str(process))
     return traces
 
 

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -151,7 +151,10 @@ def test_a_router_blocks_a_path(user: User, nothing_left: None) -> None:
 @pytest.mark.vpn
 def test_a_daemon_has_only_what_it_needs_in_its_user_namespace_too(user: User) -> None:
     with _kept_up(user, "wireguard/go"):
-        statuses = [path.read_text() for path in Path("/proc").glob("[0-9]*/status")]
+        statuses = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):  # it has ended
+                statuses.append((process / "status").read_text())
     found = [
         dict(line.split(":\t", 1) for line in text.splitlines())
         for text in statuses

@@ -73,11 +73,11 @@ def refusal() -> Refusal | None:
 def enclosing() -> list[int]:
     """The first processes of the PID namespaces of root's active runs: the kernel ends all
     processes of a namespace with its first one."""
-    return [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/exe") if _encloses(path)]
+    return [int(path.name) for path in Path("/proc").glob("[0-9]*") if _encloses(path)]
 
 
-def _encloses(program: Path) -> bool:
-    process = program.parent
+def _encloses(process: Path) -> bool:
+    program = process / "exe"
     try:
         words = (process / "cmdline").read_text().split("\0")
         ids = re.search(r"^NSpid:.*\t(\d+)$", (process / "status").read_text(), re.M)

@@ -60,11 +60,11 @@ def used_s() -> float | None:
 
 def _processes() -> Iterator[_Process]:
     tick_s = 1 / os.sysconf("SC_CLK_TCK")
-    for path in machine_proc().glob("[0-9]*/stat"):
+    for process in machine_proc().glob("[0-9]*"):
         try:
-            text = path.read_text(errors="replace")
+            text = (process / "stat").read_text(errors="replace")
         except OSError:  # it has ended
             continue
         fields = text.rpartition(")")[2].split()
         ticks = sum(map(int, fields[_USER : _CHILDREN_SYSTEM + 1]))
-        yield _Process(int(path.parent.name), int(fields[_PARENT]), ticks * tick_s)
+        yield _Process(int(process.name), int(fields[_PARENT]), ticks * tick_s)

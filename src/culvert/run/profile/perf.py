@@ -144,9 +144,9 @@ def in_time(program: str) -> Iterator[None]:
 def _names() -> dict[str, str]:
     """Name of each process by its id: perf gives the names of threads. Without this process."""
     found = {}
-    for path in Path("/proc").glob("[0-9]*/comm"):
+    for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            found[path.parent.name] = path.read_text().strip()
+            found[process.name] = (process / "comm").read_text().strip()
     return found | {str(os.getpid()): OWN}
 
 
