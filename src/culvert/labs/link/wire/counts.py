@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-import numpy as np
-
 LATE = "1 ms and 2 % of its time on the link"
 """Delay after its due time from which a packet is late (crates/wire/src/direction/counters.rs): the
 tolerance of the median in the verification of a link."""
@@ -29,7 +27,7 @@ def most_late(delivered: int) -> int:
 
     n = min(delivered, MANY)
     # The least count that as many or fewer of n packets reach with the probability LEVEL.
-    in_time = int(np.searchsorted(bdtr(np.arange(n + 1), n, 1 / ONE_LATE_OF), LEVEL))
+    in_time = next(late for late in range(n + 1) if bdtr(late, n, 1 / ONE_LATE_OF) >= LEVEL)
     few = min(in_time, MANY // ONE_LATE_OF)
     return max(1, few, delivered // ONE_LATE_OF)
 
