@@ -22,8 +22,8 @@ from culvert.bundle import manifest
 from culvert.bundle.verify import verify
 from culvert.bundle.write import bundle
 from culvert.errors import UsageError
-from culvert.files.folder import OpenFolder
 from culvert.files.names import is_inside
+from culvert.files.target import replacing
 from culvert.journal.journal import Journal
 from tests.cli import Cli
 from tests.compare.runs import STUDY, write_run
@@ -226,13 +226,13 @@ def test_extraction_is_whole_or_nothing(
 ) -> None:
     written: list[str] = []
 
-    def full(folder: OpenFolder, name: str) -> AbstractContextManager[IO[bytes]]:
-        written.append(name)
+    def full(path: Path) -> AbstractContextManager[IO[bytes]]:
+        written.append(path.name)
         if len(written) == 3:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return folder.replacing(name)
+        return replacing(path)
 
-    monkeypatch.setattr(OpenFolder, "writing", full)
+    monkeypatch.setattr("culvert.bundle.archive.replacing", full)
     assert any("No space left" in one for one in verify(packed, tmp_path / "out").problems)
     assert list(tmp_path.iterdir()) == []
 

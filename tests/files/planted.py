@@ -12,8 +12,6 @@ def plant(path: Path, kind: str, victim: Path) -> None:
     match kind:
         case "symbolic":
             path.symlink_to(victim)
-        case "hard":
-            path.hardlink_to(victim)
         case "pipe":
             os.mkfifo(path)
         case "zero":

@@ -191,12 +191,6 @@ def test_what_is_no_figure_is_refused(value: float) -> None:
         Series("x", "s", [0, 1], [1.0, value])
 
 
-@pytest.mark.parametrize("root", ["/", "//", "/usr/..", "/."])
-def test_the_root_is_no_directory_of_a_run(root: str) -> None:
-    with pytest.raises(UsageError, match="root of all files"):
-        Journal.create(Path(root), HEAD)
-
-
 def test_a_series_has_as_many_times_as_values() -> None:
     with pytest.raises(CulvertError, match="2 times and 1 values"):
         Series("x", "s", [1, 2], [1.0])

@@ -14,9 +14,9 @@ from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from culvert.bundle.manifest import MOST_BYTES, NAME
-from culvert.files.folder import OpenFolder
 from culvert.files.names import is_inside
 from culvert.files.plain import open_plain
+from culvert.files.target import make_directory, replacing
 
 SUFFIX = ".zip"
 MAGIC = b"PK\x03\x04"
@@ -54,7 +54,7 @@ def pack(members: Mapping[str, Path], folder: str, target: Path) -> None:
                 shutil.copyfileobj(content, file, _CHUNK)
 
 
-def read(path: Path, into: OpenFolder | None = None) -> tuple[dict[str, str], bytes]:
+def read(path: Path, into: Path | None = None) -> tuple[dict[str, str], bytes]:
     """SHA-256 of every file except the manifest, by name, and the manifest.
 
     Each file is written into ``into`` as well, if that is given. Raises ArchiveError.
@@ -113,7 +113,7 @@ def _members(archive: ZipFile, stored_bytes: int) -> dict[str, ZipInfo]:
     return members
 
 
-def _copied(archive: ZipFile, entry: ZipInfo, name: str, into: OpenFolder | None) -> str:
+def _copied(archive: ZipFile, entry: ZipInfo, name: str, into: Path | None) -> str:
     """The SHA-256 sum of a member that is written into a folder, if one is given."""
     digest = hashlib.sha256()
     with archive.open(entry) as content:
@@ -121,7 +121,8 @@ def _copied(archive: ZipFile, entry: ZipInfo, name: str, into: OpenFolder | None
             while chunk := content.read(_CHUNK):
                 digest.update(chunk)
             return digest.hexdigest()
-        with into.inside(name) as (folder, last), folder.writing(last) as file:
+        make_directory((into / name).parent)
+        with replacing(into / name) as file:
             while chunk := content.read(_CHUNK):
                 digest.update(chunk)
                 file.write(chunk)

@@ -21,8 +21,8 @@ from culvert.bundle.archive import (
 )
 from culvert.bundle.write import files, refuse_present, sha256
 from culvert.errors import JournalError, UsageError
-from culvert.files.folder import OpenFolder, any_folder
-from culvert.files.plain import open_own, open_plain
+from culvert.files.plain import open_plain
+from culvert.files.target import make_directory
 from culvert.journal.journal import Journal
 
 _BLOCK = 512
@@ -69,21 +69,18 @@ def _archive(path: Path, extract: Path | None) -> Verified:
     if extract is None:
         return _checked(path)
     refuse_present(extract)
-    with any_folder(extract.parent, make=True) as parent:
-        name = f".{extract.name}.{secrets.token_hex(4)}.part"
-        try:
-            with parent.below(name) as part:
-                found = _checked(path, part)
-            if not found.problems:
-                os.rename(
-                    name, extract.name, src_dir_fd=parent.descriptor, dst_dir_fd=parent.descriptor
-                )
-        finally:
-            shutil.rmtree(name, ignore_errors=True, dir_fd=parent.descriptor)
+    part = extract.with_name(f".{extract.name}.{secrets.token_hex(4)}.part")
+    make_directory(part)
+    try:
+        found = _checked(path, part)
+        if not found.problems:
+            part.rename(extract)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
     return found
 
 
-def _checked(path: Path, into: OpenFolder | None = None) -> Verified:
+def _checked(path: Path, into: Path | None = None) -> Verified:
     """Check an archive, and write its files into a folder, if one is given."""
     try:
         found, listing = read(path, into)
@@ -115,13 +112,11 @@ def _directory(path: Path, extract: Path | None) -> Verified:
     if len(members) > MOST_FILES or sum(size.st_size for size in sizes) > most:
         return Verified(path, len(members), (TOO_MUCH,))
     for name, file in members.items():
-        if name == manifest.NAME:
-            continue
         if file.is_symlink() or not file.is_file():
             problems.append(f"{name} is not a regular file")
-        else:
+        elif name != manifest.NAME:
             found[name] = sha256(file)
-    with open_own(listing) as file_:
+    with open_plain(listing) as file_:
         content = file_.read(manifest.MOST_BYTES)
     return Verified(path, len(found), (*problems, *_compared(content, found)))
 

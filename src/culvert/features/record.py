@@ -10,8 +10,8 @@ from pathlib import Path
 
 from culvert.errors import UsageError
 from culvert.features.criteria import Criterion
-from culvert.files.folder import any_folder
 from culvert.files.plain import read_plain
+from culvert.files.target import locked, write
 from culvert.json_text import read_json
 from culvert.privilege import is_root
 from culvert.tools import users_directory
@@ -71,10 +71,10 @@ def add_records(new: Iterable[Record]) -> Path:
     fresh, path = list(new), state_directory() / _FILE
     replaced = {(one.vpn, one.test) for one in fresh}
     try:
-        with any_folder(path.parent, make=True) as folder, folder.locked(_LOCK):
+        with locked(path.with_name(_LOCK)):
             kept = [one for one in read_records() if (one.vpn, one.test) not in replaced]
             text = json.dumps([asdict(one) for one in (*kept, *fresh)], indent=1)
-            folder.write(path.name, f"{text}\n".encode())
+            write(path, f"{text}\n".encode())
     except OSError as error:
         raise UsageError(
             str(path),

@@ -1,1 +1,1 @@
-"""Untrusted files and directories: read without blocking, written without following links."""
+"""Files that Culvert writes, regular files that it reads, and names from others in paths."""

@@ -24,14 +24,14 @@ def open_plain(path: Path) -> BufferedReader:
 
     Raises UsageError if it is not a regular file, OSError as open(2).
     """
-    return _opened(path, _READ)
-
-
-def open_own(path: Path) -> BufferedReader:
-    """The same for a file that Culvert wrote, which is never a link."""
-    if path.is_symlink():
-        raise UsageError(str(path), "it is a link, not a file", "give the file itself")
-    return _opened(path, _READ | os.O_NOFOLLOW)
+    _refuse_special(path, path.stat())  # opening a device may have side effects
+    descriptor = os.open(path, _READ)
+    try:
+        _refuse_special(path, os.fstat(descriptor))
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
 
 
 def read_plain(path: Path, most_bytes: int) -> bytes:
@@ -43,17 +43,6 @@ def read_plain(path: Path, most_bytes: int) -> bytes:
         why = f"it is larger than {bound}"
         raise UsageError(str(path), why, "check that it is the right file")
     return data
-
-
-def _opened(path: Path, flags: int) -> BufferedReader:
-    _refuse_special(path, path.stat())  # opening a device may have side effects
-    descriptor = os.open(path, flags)
-    try:
-        _refuse_special(path, os.fstat(descriptor))
-        return os.fdopen(descriptor, "rb")
-    except BaseException:
-        os.close(descriptor)
-        raise
 
 
 def _refuse_special(path: Path, status: os.stat_result) -> None:

@@ -21,8 +21,8 @@ import polars as pl
 
 from culvert.analysis.observations import CELL, observations
 from culvert.compare.side import with_defaults
-from culvert.errors import CulvertError, UsageError
-from culvert.files.folder import OpenFolder, run_folder
+from culvert.errors import CulvertError
+from culvert.files.target import locked, write
 from culvert.history.machine import facts_of, machine_of
 from culvert.history.places import LeftOut, Place, number_of
 from culvert.journal.codec import json_text
@@ -97,8 +97,8 @@ def _of_root(root: Path, own: list[Place], metrics: Sequence[str]) -> tuple[Tabl
     wanted = {one.id: one for one in own}
     with ExitStack() as stack:
         folder = None
-        with suppress(OSError, UsageError):  # another user's directory, or a read-only disk
-            folder = stack.enter_context(_opened(root, stack))
+        with suppress(OSError):  # another user's directory, or a read-only disk
+            folder = _opened(root, stack)
         kept = _kept(folder, wanted, metrics)
         have = set(kept.runs["id"].to_list())
         new = [place for number, place in wanted.items() if number not in have]
@@ -117,18 +117,20 @@ def _text(name: str) -> str:
 
 
 def store(root: Path, fresh: Tables) -> None:
-    """Add summaries to the store of a directory. Raises OSError or UsageError."""
+    """Add summaries to the store of a directory. Raises OSError."""
     with ExitStack() as stack:
         _add(_opened(root, stack), fresh)
 
 
-def _opened(root: Path, stack: ExitStack) -> OpenFolder:
-    folder = stack.enter_context(run_folder(root)).below(NAME)
-    stack.enter_context(folder.locked(_LOCK))
-    return folder
+def _opened(root: Path, stack: ExitStack) -> Path:
+    stack.enter_context(locked(root / NAME / _LOCK))
+    # Polars takes paths that are text only.
+    descriptor = os.open(root / NAME, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    stack.callback(os.close, descriptor)
+    return Path(f"/proc/self/fd/{descriptor}")
 
 
-def _kept(folder: OpenFolder | None, ids: Iterable[int], metrics: Sequence[str]) -> Tables:
+def _kept(folder: Path | None, ids: Iterable[int], metrics: Sequence[str]) -> Tables:
     """What the store has of these runs in their present state. A damaged store is removed."""
     if folder is None:
         return _joined([])
@@ -139,7 +141,7 @@ def _kept(folder: OpenFolder | None, ids: Iterable[int], metrics: Sequence[str])
         return Tables(runs, _only(cells, metrics))
     except pl.exceptions.PolarsError:
         for name in (*_parts(folder, "runs"), *_parts(folder, "cells")):
-            folder.remove(name)
+            (folder / name).unlink(missing_ok=True)
         return _joined([])
 
 
@@ -152,20 +154,17 @@ def _only(cells: pl.LazyFrame, metrics: Sequence[str]) -> pl.DataFrame:
     return cells.filter(pl.col("metric").is_in(names)).collect()
 
 
-def _scan(folder: OpenFolder, table: str, schema: dict[str, type[pl.DataType]]) -> pl.LazyFrame:
-    # Polars takes paths that are text only.
-    place = f"/proc/self/fd/{folder.descriptor}"
-    names = [f"{place}/{name}" for name in _parts(folder, table)]
+def _scan(folder: Path, table: str, schema: dict[str, type[pl.DataType]]) -> pl.LazyFrame:
+    names = [folder / name for name in _parts(folder, table)]
     return pl.scan_parquet(names, schema=schema) if names else pl.LazyFrame(schema=schema)
 
 
-def _parts(folder: OpenFolder, table: str) -> list[str]:
+def _parts(folder: Path, table: str) -> list[str]:
     begin = f"{table}-{FORM}-"
-    names = os.listdir(folder.descriptor)  # noqa: PTH208 - pathlib does not take a descriptor
-    return sorted(name for name in names if name.startswith(begin))
+    return sorted(one.name for one in folder.iterdir() if one.name.startswith(begin))
 
 
-def _add(folder: OpenFolder, fresh: Tables) -> None:
+def _add(folder: Path, fresh: Tables) -> None:
     """Write a new part, or all parts as one if there are many. ``cells`` first: a run is there when
     its row is."""
     former = {table: _parts(folder, table) for table in ("runs", "cells")}
@@ -181,9 +180,9 @@ def _add(folder: OpenFolder, fresh: Tables) -> None:
     for table, frame in (("cells", fresh.cells.sort("metric", "series")), ("runs", fresh.runs)):
         content = io.BytesIO()
         frame.write_parquet(content, row_group_size=20_000)
-        folder.write(f"{table}-{FORM}-{number:06}.parquet", content.getvalue())
+        write(folder / f"{table}-{FORM}-{number:06}.parquet", content.getvalue())
     for name in (name for names in former.values() for name in names):
-        folder.remove(name)
+        (folder / name).unlink(missing_ok=True)
 
 
 def _number(part: str) -> int:

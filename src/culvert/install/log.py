@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from culvert import tools
 from culvert.errors import UsageError
-from culvert.files.folder import any_folder
 from culvert.files.plain import read_plain
+from culvert.files.target import give_to_caller, make_directory
 from culvert.journal.record import InstallRecord
 from culvert.json_text import read_json
 
@@ -52,10 +52,9 @@ def append(records: Sequence[InstallRecord]) -> None:
         return
     lines = [asdict(one) | {"at": one.at.isoformat(timespec="seconds")} for one in records]
     try:
-        with (
-            any_folder(tools.tools_directory(), make=True) as folder,
-            folder.appending(FILE) as file,
-        ):
+        make_directory(tools.tools_directory())
+        with (tools.tools_directory() / FILE).open("ab") as file:
+            give_to_caller(file.fileno())
             file.write("".join(f"{json.dumps(line)}\n" for line in lines).encode())
     except OSError as error:
         raise UsageError(

@@ -15,8 +15,7 @@ from typing import Any
 import polars as pl
 
 from culvert.errors import JournalError, UsageError
-from culvert.files.folder import run_folder
-from culvert.files.trust import give_to_caller
+from culvert.files.target import give_to_caller, make_directory
 from culvert.journal import facts, frames
 from culvert.journal.codec import json_text, now_text
 from culvert.journal.connection import Reading, explained, is_begun, writing
@@ -68,7 +67,7 @@ class Journal:
         Raises JournalError if there is one already, or the directory cannot be written to.
         """
         try:
-            run_folder(directory, make=True).close()
+            make_directory(directory)
         except OSError as error:
             raise JournalError(
                 str(directory), f"it cannot be made: {error.strerror}", "choose another --out"
@@ -122,8 +121,7 @@ class Journal:
             sql = held.enter_context(closing(writing(path)))
             journal = cls(path, sql, held=held)
             if new:
-                with path.open("rb") as file:
-                    give_to_caller(file.fileno())  # SQLite gives its log the same owner
+                give_to_caller(path)  # SQLite gives its log the same owner
             with journal._transaction():
                 if new:
                     sql.execute(f"PRAGMA application_id = {APPLICATION_ID}")

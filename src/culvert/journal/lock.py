@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from culvert.errors import JournalError
-from culvert.files.trust import give_to_caller
+from culvert.files.target import give_to_caller
 from culvert.privilege import id_outside
 
 NAME = "journal.lock"

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from culvert.errors import CulvertError, NotPossible
-from culvert.files.folder import any_folder
+from culvert.files.target import locked
 
 LOG = "build.log"
 _LOCK = ".lock"
@@ -33,7 +33,7 @@ def roomy(needed_bytes: int) -> Path:
 @contextmanager
 def alone(directory: Path) -> Iterator[None]:
     """Prevent two builds for this directory at once: each would take twice as long."""
-    with any_folder(directory, make=True) as folder, folder.locked(_LOCK):
+    with locked(directory / _LOCK):
         yield
 
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from culvert import __version__
 from culvert.errors import JournalError, UsageError, some
-from culvert.files.folder import run_folder
+from culvert.files.target import write
 from culvert.journal.connection import NoRoomError
 from culvert.journal.journal import Journal
 from culvert.journal.papers.kjorveziroski2024.order import number_in_time, recognised
@@ -254,9 +254,8 @@ def _sha256(text: str) -> str:
 
 def _write_tables(directory: Path, found: Mapping[str, pl.DataFrame]) -> None:
     try:
-        with run_folder(directory) as folder, folder.below("tables") as below:
-            for name, table in found.items():
-                below.write(f"{name}.csv", without_hidden(table).write_csv().encode())
+        for name, table in found.items():
+            write(directory / "tables" / f"{name}.csv", without_hidden(table).write_csv().encode())
     except OSError as error:
         what = str(directory / "tables")
         why = f"it cannot be written: {error.strerror}"

@@ -19,7 +19,7 @@ from culvert.bundle import manifest
 from culvert.bundle.archive import SUFFIX
 from culvert.bundle.verify import verify
 from culvert.errors import CulvertError, UsageError, some
-from culvert.files.folder import run_folder
+from culvert.files.target import write
 from culvert.history.order import Order
 from culvert.history.places import LeftOut, Place, places
 from culvert.history.series import series_of
@@ -60,10 +60,9 @@ def build(given: Sequence[Path], out: Path) -> Built:
     cells = pl.concat(one.tables.cells for one in entries)
     series = series_of(runs, cells, Order.TIME)
     site = Site(tuple(entries), tuple(series), tuple(refused))
-    with _written(out), run_folder(out, make=True) as folder:
+    with _written(out):
         for name, content in pages(site):
-            with folder.inside(name) as (below, last):
-                below.write(last, content)
+            write(out / name, content)
     return Built(out / "index.html", len(entries), site.refused)
 
 

@@ -12,8 +12,8 @@ import polars as pl
 from culvert.analysis.declared import compared_metrics
 from culvert.analysis.headline import Headline
 from culvert.errors import CulvertError
-from culvert.files.folder import run_folder
 from culvert.files.names import slug
+from culvert.files.target import write
 from culvert.history.machine import machine_of
 from culvert.history.places import LeftOut, Place
 from culvert.history.store import Tables, summarised
@@ -102,8 +102,7 @@ def entry(place: Place, out: Path) -> Entry | LeftOut:
     identity = sha256(repr((run.study, run.started_at, machine)).encode()).hexdigest()
     name = f"{slug(run.study)}-{slug(begun)}-{identity[:8]}"
     page = render(data, sections(figures(data)), SharedFiles("../../vega.js", "../../index.html"))
-    with run_folder(out / "run" / name, make=True) as folder:
-        folder.write("index.html", page.encode("utf-8", "replace"))
+    write(out / "run" / name / "index.html", page.encode("utf-8", "replace"))
     views = headline_views(data)
     lines = [
         line

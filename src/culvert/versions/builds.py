@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from culvert.errors import CulvertError, UsageError
-from culvert.files.folder import any_folder
+from culvert.files.target import locked
 from culvert.study.builds import BuildTable
 from culvert.tools import cache_directory
 from culvert.versions.repository import SHORT, Repository
@@ -47,7 +47,7 @@ class Builder:
         key = hashlib.sha256(self.command.encode()).hexdigest()
         place = cache_directory() / "builds" / f"{commit}-{key[:8]}"
         tree = place / "tree"
-        with any_folder(place.parent, make=True) as folder, folder.locked(f"{place.name}.lock"):
+        with locked(place.with_name(f"{place.name}.lock")):
             if not (place / _DONE).exists():
                 shutil.rmtree(place, ignore_errors=True)
                 place.mkdir()

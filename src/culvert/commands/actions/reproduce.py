@@ -17,8 +17,8 @@ from culvert.commands.actions.compare import share
 from culvert.compare.sheet import markdown, render
 from culvert.console import err, out, print_json
 from culvert.errors import UsageError
-from culvert.files.folder import run_folder
 from culvert.files.names import slug
+from culvert.files.target import write
 from culvert.journal.journal import Journal
 from culvert.report.run_info import RunInfo
 from culvert.reproduce.outcome import reproduction
@@ -91,8 +91,7 @@ def _run(request: Request, published: Path, *, quiet: bool) -> tuple[Path, bool]
             "it already contains a journal",
             f"judge it with --journal {directory}, or choose another --out",
         )
-    with run_folder(directory, make=True) as folder, folder.writing(STUDY) as file:
-        file.write(run.toml.encode())
+    write(directory / STUDY, run.toml.encode())
     words = [sys.executable, "-m", "culvert", "run", str(directory / STUDY)]
     words += ["--out", str(directory), *request.lab]
     words += ["--scale", run.scale] if run.scale else []

@@ -16,7 +16,7 @@ from typing import Self, TypeVar
 
 from culvert.console import err
 from culvert.errors import CulvertError, HostLost, UsageError
-from culvert.files.plain import open_own
+from culvert.files.plain import open_plain
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.listed.inventory import HostEntry, Inventory
 from culvert.labs.hosts.ssh.bootstrap import farewell
@@ -134,7 +134,7 @@ def _remove_dead() -> None:
             status = directory.lstat()
             if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
                 continue
-            with open_own(directory / _LOCK) as lock:
+            with open_plain(directory / _LOCK) as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if os.fstat(lock.fileno()).st_size:  # else its controller is about to hold it
                     shutil.rmtree(directory, ignore_errors=True)

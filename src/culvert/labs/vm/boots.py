@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from culvert.errors import CulvertError, UsageError
-from culvert.files.folder import any_folder
 from culvert.files.plain import read_plain
+from culvert.files.target import write
 from culvert.json_text import read_json
 from culvert.labs.vm import guest, places
 from culvert.labs.vm.hypervisor import Hypervisor
@@ -37,9 +37,9 @@ def refusal(hypervisor: Hypervisor, depends: Sequence[Path]) -> str | None:
             return str(record["refusal"]) or None
     found = _tried(hypervisor)
     # Without a record it is tried again next time.
-    with suppress(OSError, UsageError), any_folder(kept.parent, make=True) as folder:
+    with suppress(OSError):
         text = json.dumps({"identity": identity, "refusal": found or ""}, indent=1)
-        folder.write(kept.name, f"{text}\n".encode())
+        write(kept, f"{text}\n".encode())
     return found
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from culvert.errors import CulvertError, DeadlineExceeded
-from culvert.files.folder import any_folder
+from culvert.files.target import make_directory
 from culvert.labs.vm.hypervisor import Hypervisor
 from culvert.labs.vm.job import Folder, Job, folder
 from culvert.waiting import wait_until
@@ -39,7 +39,7 @@ def run(hypervisor: Hypervisor, job: Job, *, boot_deadline_s: float | None = Non
     with folder() as shared, ExitStack() as stack:
         shared.write(job)
         for share in job.shares:
-            any_folder(share, make=True).close()
+            make_directory(share)
         for argv in hypervisor.helpers(shared, [str(share) for share in job.shares]):
             stack.enter_context(_group(argv, hypervisor, shared, shared.path / "helpers"))
         for socket in hypervisor.awaited(shared, len(job.shares)):

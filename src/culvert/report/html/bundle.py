@@ -12,8 +12,8 @@ import vl_convert
 from altair.vegalite.v6.schema import SCHEMA_VERSION
 
 from culvert.errors import UsageError
-from culvert.files.folder import run_folder
-from culvert.files.plain import open_own
+from culvert.files.plain import open_plain
+from culvert.files.target import write
 from culvert.tools import cache_directory
 
 _VEGA_LITE = ".".join(SCHEMA_VERSION.removeprefix("v").split(".")[:2])
@@ -25,7 +25,7 @@ def bundle() -> str:
     """The libraries in their own scope. Without a cache directory they are bundled again."""
     name = f"vega-{_VEGA_LITE}-{version('vl-convert-python')}.js"
     kept = cache_directory() / name
-    with suppress(OSError, UnicodeDecodeError, UsageError), open_own(kept) as file:
+    with suppress(OSError, UnicodeDecodeError, UsageError), open_plain(kept) as file:
         found = file.read(_MOST_BYTES).decode()
         if found.startswith(_BEGIN) and found.endswith(_END):
             return found
@@ -42,5 +42,5 @@ _END = "\n})();"
 
 def _keep(path: Path, text: str) -> None:
     """Write the cache atomically; if it cannot be written, the next report only takes longer."""
-    with suppress(OSError, UsageError), run_folder(path.parent, make=True) as folder:
-        folder.write(path.name, text.encode())
+    with suppress(OSError):
+        write(path, text.encode())

@@ -9,7 +9,7 @@ from pathlib import Path
 from altair.vegalite.v6.schema import SCHEMA_URL
 
 from culvert.errors import UsageError
-from culvert.files.folder import OpenFolder, run_folder
+from culvert.files.target import write
 from culvert.report.charts import figures, sections
 from culvert.report.charts.common import LIGHT
 from culvert.report.html.drawing import images
@@ -28,8 +28,7 @@ def write_data(data: Data, out_dir: Path) -> Path:
     Returns the path of report.html. Raises UsageError if ``out_dir`` cannot be written.
     """
     try:
-        with run_folder(out_dir, make=True) as folder:
-            _write_all(data, folder)
+        _write_all(data, out_dir)
     except OSError as error:
         raise UsageError(
             f"the report in {out_dir}",
@@ -41,20 +40,18 @@ def write_data(data: Data, out_dir: Path) -> Path:
     return out_dir / PAGE
 
 
-def _write_all(data: Data, folder: OpenFolder) -> None:
+def _write_all(data: Data, folder: Path) -> None:
     found = list(figures(data))
-    with folder.below("tables") as below:
-        for name, table in tables(data).items():
-            below.write(f"{name}.csv", table.write_csv().encode())
+    for name, table in tables(data).items():
+        write(folder / "tables" / f"{name}.csv", table.write_csv().encode())
     page = render(data, sections(found)).encode("utf-8", "replace")
-    with folder.below("figures") as below:
-        for _, figure in found:
-            spec = json.dumps(printed(figure), ensure_ascii=False).encode("utf-8", "replace")
-            below.write(f"{figure.name}.vl.json", spec)
-            svg, png = images(spec.decode())
-            below.write(f"{figure.name}.svg", svg.encode())
-            below.write(f"{figure.name}.png", png)
-    folder.write(PAGE, page)
+    for _, figure in found:
+        spec = json.dumps(printed(figure), ensure_ascii=False).encode("utf-8", "replace")
+        write(folder / "figures" / f"{figure.name}.vl.json", spec)
+        svg, png = images(spec.decode())
+        write(folder / "figures" / f"{figure.name}.svg", svg.encode())
+        write(folder / "figures" / f"{figure.name}.png", png)
+    write(folder / PAGE, page)
 
 
 def printed(figure: Figure) -> Panel:

@@ -12,7 +12,7 @@ from itertools import combinations
 from pathlib import Path
 
 from culvert.errors import CulvertError
-from culvert.files.folder import run_folder
+from culvert.files.target import write
 from culvert.machine.remedies import INFERNO
 from culvert.plan.plan import Cell, Trial
 from culvert.report.labels import Labels
@@ -69,9 +69,8 @@ class Profiles:
             both = f"{one.vpn} to {other.vpn}"
             title = f"{self._title(one, both)}: red is more, blue is less"
             made[f"{_name(one, one.vpn, other.vpn)}.svg"] = self._picture(subtracted, title)
-        with run_folder(directory) as folder, folder.below(FOLDER) as below:
-            for name, content in made.items():
-                below.write(name, content)
+        for name, content in made.items():
+            write(directory / FOLDER / name, content)
         return [directory / FOLDER / name for name in made]
 
     def _title(self, cell: Cell, who: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from string import Template
 
 from culvert.errors import UsageError
-from culvert.files.folder import any_folder
+from culvert.files.target import write
 from culvert.vpns import registry
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -46,13 +46,11 @@ def write_package(name: str, directory: Path) -> list[Path]:
     templates = resources.files("culvert.vpns.contract").joinpath("templates")
     written = []
     try:
-        with any_folder(directory, make=True) as folder:
-            for template, place in _TEMPLATES.items():
-                text = templates.joinpath(f"{template}{_SUFFIX}").read_text("utf-8")
-                path = Template(place).substitute(words)
-                with folder.inside(path) as (below, last):
-                    below.write(last, Template(text).substitute(words).encode())
-                written.append(directory / path)
+        for template, place in _TEMPLATES.items():
+            text = templates.joinpath(f"{template}{_SUFFIX}").read_text("utf-8")
+            path = directory / Template(place).substitute(words)
+            write(path, Template(text).substitute(words).encode())
+            written.append(path)
     except OSError as error:
         raise UsageError(
             str(directory), f"it cannot be written: {error.strerror}", "give another with --out"
