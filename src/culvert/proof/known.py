@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Self
 
 from culvert.proof.reconcile import on_the_wire
-from culvert.proof.truth import Truth, at_least, rate, time
+from culvert.proof.truth import Truth, rate, time
 from culvert.proof.underlay import loss_interval, requested_loss
 from culvert.topology.graph import Path
 from culvert.topology.ip import LONGER_IPV6, IpVersion
@@ -256,7 +256,16 @@ class KnownPath:
         return [time(each, unit, least_ns, because, **more) for each in metrics]
 
     def at_least(
-        self, metrics: Sequence[str], unit: str, least_ns: float, because: str
+        self,
+        metrics: Sequence[str],
+        unit: str,
+        least_ns: float,
+        because: str,
+        *,
+        longer_ns: float = math.inf,
     ) -> list[Truth]:
-        """Times of which the links fix a part, with any VPN."""
-        return [at_least(each, unit, least_ns, because) for each in metrics] if self.plain else []
+        """Times of which the links fix a part, with any VPN; it takes ``longer_ns`` more at
+        most."""
+        if not self.plain:
+            return []
+        return [time(each, unit, least_ns, because, longer_ns=longer_ns) for each in metrics]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from culvert.journal.marks import FILLED_SHARE
@@ -59,11 +59,6 @@ def time(metric: str, unit: str, least_ns: float, because: str, *, longer_ns: fl
     least = least_ns * (1 - HISTOGRAM_PRECISION) / per
     most_ns = least_ns * (1 + LATE_SHARE) + LATE_NS + longer_ns
     return Truth(metric, least_ns / per, least, most_ns / per, because)
-
-
-def at_least(metric: str, unit: str, least_ns: float, because: str) -> Truth:
-    """A time of which the links fix a part; how long the rest takes, the VPN decides."""
-    return replace(time(metric, unit, least_ns, because), most=math.inf)
 
 
 def exactly(metric: str, value: float, because: str) -> Truth:
