@@ -11,7 +11,10 @@ import pytest
 
 from culvert.errors import NotPossible
 from culvert.labs.netns.lab import NetnsLab
+from culvert.labs.netns.limits import check
 from culvert.runid import RUN_ID, new_run_id
+from culvert.topology.ip import IpVersion
+from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 
 NOBODY = 65534
@@ -35,6 +38,11 @@ def _attempt(before: str) -> str:
     )
     assert done.stderr == ""
     return done.stdout
+
+
+def test_a_link_too_small_for_ipv6_is_named() -> None:
+    with pytest.raises(NotPossible, match=r"underlay of IPv6: a link has an MTU of 1260"):
+        check(LabSpec(link=LinkSpec(mtu=1260), underlay=IpVersion.V6))
 
 
 @pytest.mark.lab

@@ -17,7 +17,7 @@ from culvert.labs.link.wire.cable import RATES_BPS as WIRE_RATES_BPS
 from culvert.labs.namespace.sysctls import IPV6
 from culvert.machine import features
 from culvert.machine.check import FeatureStatus
-from culvert.topology.ip import IpVersion
+from culvert.topology.ip import LEAST_MTU_IPV6, IpVersion
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
 
@@ -28,6 +28,12 @@ def check(spec: LabSpec) -> None:
     for link in links:
         _check_link(link)
     _require_features(links)
+    if spec.underlay is IpVersion.V6 and spec.mtu < LEAST_MTU_IPV6:
+        raise NotPossible(
+            "an underlay of IPv6",
+            f"a link has an MTU of {spec.mtu}",
+            f"IPv6 needs {LEAST_MTU_IPV6} (RFC 8200): use a larger MTU",
+        )
     wanted = {spec.underlay: "an underlay of", spec.inner: "packets inside of"}
     if IpVersion.V6 in wanted and not Path("/proc/sys", IPV6).exists():
         raise NotPossible(
