@@ -30,5 +30,5 @@ def test_its_own_program_is_used_if_it_is_static(
     own.parent.mkdir()
     own.write_bytes(elf(X86_64, *segments))
     own.chmod(0o755)
-    assert static_for(Architecture.of("x86_64", big_endian=False)) == (own if static else None)
-    assert static_for(Architecture.of("aarch64", big_endian=False)) is None
+    assert static_for(Architecture.of("x86_64")) == (own if static else None)
+    assert static_for(Architecture.of("aarch64")) is None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import struct
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,10 +20,8 @@ _TARGETS = {
     "arm64": ("aarch64", "aarch64-unknown-linux-musl"),
     "armv7l": ("armv7", "armv7-unknown-linux-musleabihf"),
     "armv8l": ("armv7", "armv7-unknown-linux-musleabihf"),
-    "mips": ("mips", "mips-unknown-linux-musl"),
-    "mips64": ("mips64", "mips64-unknown-linux-muslabi64"),
 }
-_MACHINES = {62: "x86_64", 183: "aarch64", 40: "armv7", 8: "mips"}
+_MACHINES = {62: "x86_64", 183: "aarch64", 40: "armv7"}
 """e_machine of ELF (elf(5))."""
 _PT_INTERP = 3
 
@@ -37,12 +34,9 @@ class Architecture:
     target: str
 
     @classmethod
-    def of(cls, machine: str, *, big_endian: bool) -> Architecture:
-        """From ``uname -m``, which is mips for both orders of bytes."""
-        name, target = _TARGETS.get(machine, (machine, f"{machine}-unknown-linux-musl"))
-        if not name.startswith("mips") or big_endian:
-            return cls(name, target)
-        return cls(_little_endian(name), target.replace(name, _little_endian(name), 1))
+    def of(cls, machine: str) -> Architecture:
+        """From ``uname -m``."""
+        return cls(*_TARGETS.get(machine, (machine, f"{machine}-unknown-linux-musl")))
 
 
 def probe_for(what: str, architecture: Architecture) -> Path:
@@ -80,7 +74,7 @@ def static_for(architecture: Architecture) -> Path | None:
 def static_probe(purpose: str) -> bytes:
     """The static probe for this machine; ``purpose`` is named in an error. Raises NotPossible if
     there is none."""
-    path = static_for(Architecture.of(platform.machine(), big_endian=sys.byteorder == "big"))
+    path = static_for(Architecture.of(platform.machine()))
     if path is None:
         why = "the static probe for this machine is missing, and other builds need shared libraries"
         raise NotPossible(purpose, why, "make probe-static")
@@ -93,12 +87,8 @@ def program_architecture(path: Path) -> str:
         head = file.read(20)
     if len(head) < 20 or head[:4] != b"\x7fELF":
         return ""
-    big = head[5] == 2
-    (machine,) = struct.unpack_from(">H" if big else "<H", head, 18)
-    name = _MACHINES.get(machine, "")
-    if name == "mips" and head[4] == 2:
-        name = "mips64"
-    return _little_endian(name) if name.startswith("mips") and not big else name
+    (machine,) = struct.unpack_from("<H", head, 18)
+    return _MACHINES.get(machine, "")
 
 
 def _is_static(path: Path) -> bool:
@@ -111,8 +101,3 @@ def _is_static(path: Path) -> bool:
     size, count = struct.unpack_from("<HH", head, 54)
     kinds = {struct.unpack_from("<I", head, offset + i * size)[0] for i in range(count)}
     return _PT_INTERP not in kinds
-
-
-def _little_endian(mips: str) -> str:
-    """As Rust's targets have it: mipsel, mips64el."""
-    return f"{mips}el"

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -13,11 +14,9 @@ import pytest
 
 from culvert.errors import LabError
 from culvert.exchange import Exchange
-from culvert.labs.hosts.remote import process
 from culvert.labs.hosts.remote.agent import Agent, encoded
 from culvert.labs.hosts.remote.process import RemoteProcess
 from culvert.labs.hosts.ssh.connection import SshConnection
-from culvert.labs.hosts.ssh.printed import Marks
 from culvert.waiting import wait_until
 
 STARTED = {"event": "started", "pid": 7, "started_ns": 1}
@@ -53,13 +52,17 @@ def started(*events: dict[str, Any]) -> tuple[RemoteProcess, Exchange]:
     return made, agent
 
 
-def test_an_agent_that_needs_another_c_library() -> None:
+def test_an_agent_that_needs_another_c_library(tmp_path: Path) -> None:
     """Root and the directory are tried before: what is left is the program itself."""
-    marks, pipe = Marks(), subprocess.PIPE
-    words = ["sh", "-c", marks.before("/nonexistent/culvert-probe host")]
-    channel = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe)
-    connection = SimpleNamespace(alive=lambda: True)
-    agent = Agent("a", cast("SshConnection", connection), channel, marks)
+    errors = tmp_path / "errors"
+
+    def start(command: str) -> subprocess.Popen[bytes]:
+        pipe = subprocess.PIPE
+        with errors.open("wb") as stderr:
+            return subprocess.Popen(["sh", "-c", command], stdin=pipe, stdout=pipe, stderr=stderr)
+
+    there = SimpleNamespace(alive=lambda: True, start=start, errors=errors.read_text)
+    agent = Agent("a", cast("SshConnection", there), "/nonexistent/culvert-probe host")
     with pytest.raises(LabError, match=r"did not start: .*not found") as caught:
         agent.start(b"", timeout_s=30)
     assert "make probe-static" in caught.value.remedy
@@ -81,12 +84,3 @@ def test_what_a_program_printed_is_its_answer_and_nothing_of_it_stays(
     assert made.communicate(None, timeout_s=5) == (b"words", b"")
     assert made.returncode() == 3
     wait_until(lambda: not agent._replies, what="its request is forgotten", deadline_s=5)
-
-
-def test_too_much_is_an_error_though_the_program_has_ended(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(process, "MOST_ANSWER", 3)
-    made, _ = started(STARTED, EXITED, PRINTED, *CLOSED)
-    with pytest.raises(LabError, match="it printed more than"):
-        made.communicate(None, timeout_s=5)

@@ -5,25 +5,23 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, cast
 
 import pytest
 
 from culvert import tools
-from culvert.errors import HostLost, NotPossible
+from culvert.errors import HostLost
 from culvert.labs.hosts import host
 from culvert.labs.hosts.listed.inventory import HostEntry
-from culvert.labs.hosts.remote.start import place_probe
 from culvert.labs.hosts.ssh import bootstrap, connection
-from culvert.labs.hosts.ssh.bootstrap import FirstContact, first_contact, script_of
+from culvert.labs.hosts.ssh.bootstrap import first_contact, script_of
 from culvert.labs.hosts.ssh.connection import SshConnection
 from culvert.labs.hosts.ssh.failures import LoginRefused
 
-PROGRAMS = ("awk", "cat", "chmod", "date", "df", "id", "mkdir", "rm", "sh", "sudo", "tr", "uname")
-"""Of the script, without od, as on a router."""
+PROGRAMS = ("awk", "cat", "chmod", "date", "df", "id", "mkdir", "rm", "sh", "sudo", "uname")
+"""Of the script, as on a router."""
 _SSH = """\
 #!/bin/sh
 echo >> {calls}
@@ -42,88 +40,53 @@ class Here:
     programs: Path
     entry: ClassVar[HostEntry] = HostEntry("router", "192.0.2.1")
 
-    def run(self, command: str, given: bytes, *, last: bytes) -> subprocess.CompletedProcess[bytes]:
+    def start(self, command: str) -> subprocess.Popen[bytes]:
         assert command == "exec sh -s"
         pipe, env = subprocess.PIPE, {"PATH": str(self.programs)}
-        shell = subprocess.Popen(["/bin/sh", "-s"], stdin=pipe, stdout=pipe, stderr=pipe, env=env)
-        assert shell.stdin is not None
-        assert shell.stdout is not None
-        shell.stdin.write(given)
-        shell.stdin.flush()
-        heard = b""
-        while last not in heard and (line := shell.stdout.readline()):
-            heard += line
-        rest, errors = shell.communicate(b"heard\n", timeout=20)
-        return subprocess.CompletedProcess(shell.args, shell.returncode, heard + rest, errors)
+        return subprocess.Popen(["/bin/sh", "-s"], stdin=pipe, stdout=pipe, env=env)
 
 
-def contact(here: Path, monkeypatch: pytest.MonkeyPatch, dd: str | None) -> FirstContact:
-    """``dd`` is a shell's script, or the path of the program."""
-    programs = here / "bin"
+@pytest.fixture
+def router(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SshConnection:
+    programs = tmp_path / "bin"
     programs.mkdir()
     for name in PROGRAMS:
         if (path := shutil.which(name)) is not None:
             (programs / name).symlink_to(path)
-    if dd is not None:
-        (programs / "dd").write_text(f"#!/bin/sh\n{dd}\n")
-        (programs / "dd").chmod(0o700)
-    monkeypatch.setattr(bootstrap, "DIRECTORIES", (str(here),))
-    return first_contact(cast(SshConnection, Here(programs)), "abc123")
+    monkeypatch.setattr(bootstrap, "DIRECTORIES", (str(tmp_path),))
+    return cast(SshConnection, Here(programs))
 
 
-def test_the_order_of_bytes_is_found_without_od(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = contact(tmp_path, monkeypatch, f'exec {shutil.which("dd")} "$@"')
-    assert found.big_endian is (sys.byteorder == "big")
-    assert found.directory == str(tmp_path / "culvert-abc123")
+def test_few_programs_are_enough(tmp_path: Path, router: SshConnection) -> None:
+    with first_contact(router, "abc123") as found:
+        assert (found.machine, found.user) == (os.uname().machine, os.getuid())
+        assert found.directory == str(tmp_path / "culvert-abc123")
+    assert Path(found.directory).is_dir()
 
 
-@pytest.mark.parametrize(("byte", "big"), [("001", False), ("002", True), ("000", None)])
-def test_it_is_that_of_a_program_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, byte: str, big: bool | None
-) -> None:
-    assert contact(tmp_path, monkeypatch, f"printf '\\{byte}'").big_endian is big
-
-
-def test_an_unknown_order_is_refused_only_where_it_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = contact(tmp_path, monkeypatch, None)
-    assert found.big_endian is None
-    here = cast(SshConnection, Here(tmp_path))
-    with pytest.raises(NotPossible, match="host router: it is mips, and its byte order"):
-        place_probe(here, replace(found, machine="mips"))
-    with pytest.raises(NotPossible, match="it is s390x, which has no probe"):
-        place_probe(here, replace(found, machine="s390x"))
-
-
-def test_what_was_refused_first_is_named_though_the_host_is_lost_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_error_after_the_first_contact_removes_the_directory(
+    tmp_path: Path, router: SshConnection
 ) -> None:
     class Losing:
-        """It ends when the run's directory is to be removed."""
+        """It ends when a program is run there."""
 
-        entry = Here.entry
-        closed = 0
+        entry, closed = Here.entry, 0
 
         def open(self) -> None: ...
-        def wait_until_watched(self) -> None: ...
-        def alive(self) -> bool:
-            return True
+        def start(self, command: str) -> subprocess.Popen[bytes]:
+            return router.start(command)
 
-        def run(self, command: str) -> None:
-            raise HostLost("host router", f"lost during {command}", "see it")
+        def run(self, *_: object, **__: object) -> None:
+            raise HostLost("host router", "the connection was lost", "see it")
 
         def close(self) -> None:
             self.closed += 1
 
-    found = replace(contact(tmp_path, monkeypatch, None), release="2.6.32")
-    monkeypatch.setattr(host, "first_contact", lambda *_: found)
     losing = Losing()
-    with pytest.raises(NotPossible, match=r"kernel 2\.6\.32 is older"):
+    with pytest.raises(HostLost, match="the connection was lost"):
         host.SshHost(losing.entry, "abc123", cast(SshConnection, losing)).open()
     assert losing.closed == 2  # before it was opened, and at the end
+    assert not (tmp_path / "culvert-abc123").exists()
 
 
 def opened(here: Path, monkeypatch: pytest.MonkeyPatch, refused: int) -> int:

@@ -17,7 +17,7 @@ from culvert.journal.journal import Journal
 from culvert.labs.hosts import host
 from culvert.labs.hosts.demo import DemoHosts
 from culvert.labs.hosts.remote import start
-from culvert.labs.hosts.ssh import command, connection
+from culvert.labs.hosts.ssh import command
 from culvert.waiting import wait_until
 from tests.cli import Cli
 from tests.labs.hosts.bad import up_again
@@ -163,8 +163,6 @@ def test_the_link_to_a_host_is_cut_in_a_trial(
     monkeypatch.setattr(command, "_OPTIONS", impatient)
     monkeypatch.setattr(host, "SILENT_S", 5.0)
     monkeypatch.setattr(start, "SILENCE_S", 4)
-    monkeypatch.setattr(connection, "SILENCE_S", 4)
-    monkeypatch.setattr(connection, "BEAT_S", 1.0)
     before = {name: remains(demo, name) for name in demo.names}
     node = demo.node("b")
     device = node.attachments[-1].device

@@ -76,7 +76,7 @@ def test_the_dockerfile_makes_the_same_image() -> None:
     (copied,) = [value.split() for word, value in lines if word == "COPY"]
     machine = next(value for word, value in lines if word == "ARG").partition("=")[2]
     assert copied == [f"{PROBE}-${{MACHINE}}", PROBE_PATH]
-    assert Architecture.of(machine, big_endian=False).name == machine
+    assert Architecture.of(machine).name == machine
 
 
 def test_without_a_static_probe_the_command_that_builds_it_is_named(
@@ -87,7 +87,7 @@ def test_without_a_static_probe_the_command_that_builds_it_is_named(
         static_probe("the probe's image")
     assert caught.value.remedy == "make probe-static"
     (tmp_path / FOLDER).mkdir()
-    name = Architecture.of(platform.machine(), big_endian=False).name
+    name = Architecture.of(platform.machine()).name
     program = tmp_path / FOLDER / f"{PROBE}-{name}"
     shutil.copy(Path(sys.executable).resolve(), program)
     assert static_probe("the probe's image") == program.read_bytes()

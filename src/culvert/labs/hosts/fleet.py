@@ -19,7 +19,6 @@ from culvert.errors import CulvertError, HostLost, UsageError
 from culvert.files.plain import open_plain
 from culvert.labs.hosts.host import SshHost
 from culvert.labs.hosts.listed.inventory import HostEntry, Inventory
-from culvert.labs.hosts.ssh.bootstrap import farewell
 from culvert.labs.hosts.ssh.connection import SshConnection
 from culvert.labs.together import at_once
 
@@ -41,11 +40,7 @@ class Fleet:
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         print(run_id, file=self._lock, flush=True)
         self._hosts = {
-            entry.name: SshHost(
-                entry,
-                run_id,
-                SshConnection(entry, self._directory / str(number), farewell(run_id)),
-            )
+            entry.name: SshHost(entry, run_id, SshConnection(entry, self._directory / str(number)))
             for number, entry in enumerate(inventory.hosts)
         }
         self._beginning: threading.Thread | None = None

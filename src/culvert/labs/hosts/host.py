@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -19,7 +18,6 @@ from culvert.labs.hosts.remote.process import RemoteProcess
 from culvert.labs.hosts.remote.start import (
     clean,
     clean_stale,
-    discard,
     place_probe,
     require_kernel,
     require_root,
@@ -85,21 +83,16 @@ class SshHost(Host):
         self._programs.clear()
         self._kept.clear()
         self.connection.open()
-        contact = None
         try:
-            self.connection.wait_until_watched()
-            contact = first_contact(self.connection, self.run_id)
-            require_kernel(contact, self.name)
-            require_root(self.connection, contact)
-            probe = place_probe(self.connection, contact)
-            if contact.stale:
-                clean_stale(self.connection, contact, probe)
-            self._agent = start_agent(self.connection, contact, probe)
-            self._contact = contact
+            with first_contact(self.connection, self.run_id) as contact:
+                require_kernel(contact, self.name)
+                require_root(self.connection, contact)
+                probe = place_probe(self.connection, contact)
+                if contact.stale:
+                    clean_stale(self.connection, contact, probe)
+                self._agent = start_agent(self.connection, contact, probe)
+                self._contact = contact
         except BaseException:
-            with suppress(CulvertError):  # then the farewell of the connection does it
-                if contact is not None and self.connection.alive():
-                    discard(self.connection, contact)
             self.connection.close()
             raise
 

@@ -15,7 +15,6 @@ from typing import Any
 from culvert.errors import HostLost, LabError
 from culvert.exchange import Exchange
 from culvert.labs.hosts.ssh.connection import SshConnection
-from culvert.labs.hosts.ssh.printed import Marks, Printed
 
 ANSWER_S = 30.0
 END_S = 30.0
@@ -23,8 +22,6 @@ END_S = 30.0
 BEAT_S = 2.0
 SOMETHING_REMAINS = 1
 """Its exit code (crates/probe/src/host/guard.rs)."""
-PRINTED_S = 1.0
-"""Longest time until what an agent that has ended printed is read."""
 
 
 class Agent(Exchange):
@@ -35,14 +32,12 @@ class Agent(Exchange):
         self,
         name: str,
         connection: SshConnection,
-        channel: subprocess.Popen[bytes],
-        marks: Marks,
+        command: str,
     ) -> None:
+        """``command`` starts it there."""
         self.name = name
         self._connection = connection
-        self._channel = channel
-        self._marks = marks
-        self._errors = Printed(channel.stderr, channel.kill)
+        self._channel = channel = connection.start(command)
         super().__init__(channel.stdin, channel.stdout, f"host {name}", self._lost)
         self._closed = threading.Event()
         self.has_removed = False
@@ -76,7 +71,7 @@ class Agent(Exchange):
     def alive(self) -> bool:
         return not self._closed.is_set() and self._channel.poll() is None
 
-    def _lost(self, during: str) -> HostLost:
+    def _lost(self, during: str) -> LabError:
         del during
         if not self._connection.alive():
             return self._connection.lost()
@@ -126,9 +121,7 @@ class Agent(Exchange):
         )
 
     def _printed(self) -> list[str]:
-        self._errors.join(PRINTED_S)
-        printed = self._errors.so_far()
-        text = (self._marks.after(printed) or b"").decode(errors="replace")
+        text = self._connection.errors()
         return [line.strip() for line in text.splitlines() if line.strip()]
 
     def _beat(self) -> None:

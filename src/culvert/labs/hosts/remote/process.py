@@ -17,8 +17,6 @@ from culvert.labs.hosts.remote.pipes import CHUNK, Output
 from culvert.labs.process import InputPipe, Process, Usage, not_ended
 
 STOPPED_S = 5.0
-MOST_ANSWER = 64 << 20
-"""Bytes of a program that is run until it ends."""
 
 
 class RemoteProcess(Process):
@@ -69,7 +67,6 @@ class RemoteProcess(Process):
         self._ended = threading.Event()
         self._code: int | None = None
         self._stopped = False
-        self._room = MOST_ANSWER if once else None
         if pipes:
             self._stdin = io.BufferedWriter(InputPipe(self._write, self._end_input, CHUNK), CHUNK)
             self._stdout = io.BufferedReader(self._outputs["out"])
@@ -98,12 +95,6 @@ class RemoteProcess(Process):
             self.stop(grace_s=0)
             raise not_ended(self.name, timeout_s)
         printed = self.stdout.read(), io.BufferedReader(self._outputs["err"]).read()
-        if self._room is not None and self._room < 0:
-            raise LabError(
-                self.name,
-                f"it printed more than {MOST_ANSWER >> 20} MiB",
-                "see which program of that name comes first in the host's PATH",
-            )
         if self._code is None:
             raise self._agent.lost("spawn")
         return printed
@@ -189,9 +180,7 @@ class RemoteProcess(Process):
             event = stream.next(None)
             match event.get("event"):
                 case "output":
-                    data = decoded(event["data"])
-                    if self._fits(data):
-                        self._outputs[event["stream"]].feed(data)
+                    self._outputs[event["stream"]].feed(decoded(event["data"]))
                 case "closed":
                     self._outputs[event["stream"]].feed(b"")
                     open_streams.discard(event["stream"])
@@ -199,16 +188,6 @@ class RemoteProcess(Process):
                     exited = True
                     self._code = int(event["code"])
                     self._ended.set()
-
-    def _fits(self, data: bytes) -> bool:
-        """Whether there is room for it; a program that is run for its answer ends where there is
-        none."""
-        if self._room is None or self._room < 0:
-            return self._room is None
-        self._room -= len(data)
-        if self._room < 0:
-            self._agent.post("stop", of=self._stream.number, grace_ms=0)
-        return self._room >= 0
 
     def _write(self, data: bytes) -> None:
         if self._ended.is_set():

@@ -10,7 +10,7 @@ from culvert.errors import LabError, NotPossible
 from culvert.labs.hosts.remote.agent import Agent
 from culvert.labs.hosts.ssh.bootstrap import Escalation, FirstContact
 from culvert.labs.hosts.ssh.connection import SshConnection
-from culvert.labs.hosts.ssh.printed import MOST_BYTES, Marks, last_line
+from culvert.labs.hosts.ssh.failures import last_line
 from culvert.labs.probes import PROBE, Architecture, probe_for
 
 OLDEST_KERNEL = (3, 4)
@@ -32,38 +32,26 @@ _COPY = (
 _TAKE = 'umask 077; sha256sum < "$1" && cp "$1" "$0" && chmod 700 "$0"'
 
 
-def _architecture(contact: FirstContact, name: str) -> Architecture:
-    """Raises NotPossible if the order of bytes counts and is unknown."""
-    if contact.big_endian is None and contact.machine.startswith("mips"):
-        raise NotPossible(
-            f"host {name}",
-            f"it is {contact.machine}, and its byte order could not be determined",
-            "install dd and tr on the host, and mount /proc",
-        )
-    return Architecture.of(contact.machine, big_endian=bool(contact.big_endian))
-
-
 def place_probe(connection: SshConnection, contact: FirstContact) -> str:
     """Put the probe into the run's directory, verified; returns its path there.
 
     Raises NotPossible without a probe for the architecture, LabError if it does not arrive whole.
     """
     name = connection.entry.name
-    content = probe_for(f"host {name}", _architecture(contact, name)).read_bytes()
+    content = probe_for(f"host {name}", Architecture.of(contact.machine)).read_bytes()
     digest = hashlib.sha256(content).hexdigest().encode()
     target = f"{contact.directory}/{PROBE}"
     if contact.probe is not None:
         words = f"{shlex.quote(target)} {shlex.quote(contact.probe)}"
         done = connection.run(f"exec sh -c {shlex.quote(_TAKE)} {words}")
-        if done.returncode == 0 and done.stdout[:64] == digest:
+        if done.returncode == 0 and digest in done.stdout:
             return target
     done = connection.run(
         f"exec sh -c {shlex.quote(_COPY)} {shlex.quote(target)}",
         content,
         timeout_s=COPY_S,
-        most_bytes=len(content) + MOST_BYTES,
     )
-    if done.stdout[:64] == digest or done.stdout == content:
+    if digest in done.stdout or content in done.stdout:
         return target
     raise LabError(
         f"host {name}",
@@ -111,9 +99,8 @@ def start_agent(connection: SshConnection, contact: FirstContact, probe: str) ->
     entry = connection.entry
     command = [*_host(contact, probe, contact.directory), "--silence-s", str(SILENCE_S)]
     words, first = _as_root(contact, entry.name, entry.sudo_password)
-    marks = Marks()
-    channel = connection.start(marks.before(shlex.join(["exec", *words, *command])))
-    agent = Agent(entry.name, connection, channel, marks)
+    # On a line of its own, whatever start files print.
+    agent = Agent(entry.name, connection, f"echo; {shlex.join(['exec', *words, *command])}")
     try:
         agent.start(first, timeout_s=START_S)
     except BaseException:
@@ -150,11 +137,6 @@ def clean(connection: SshConnection, contact: FirstContact, probe: str, director
             "or remove what that run left, and the directory, by hand",
         )
     return done.returncode == 0
-
-
-def discard(connection: SshConnection, contact: FirstContact) -> None:
-    """Remove the run's directory of a host on which no agent was started."""
-    connection.run(f"exec rm -rf {shlex.quote(contact.directory)}")
 
 
 def _host(contact: FirstContact, probe: str, directory: str) -> list[str]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import re
+import os
+import subprocess
+import threading
 import time
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
 from culvert.errors import LabError, NotPossible
 from culvert.labs.hosts.ssh.connection import SshConnection
-from culvert.labs.hosts.ssh.printed import last_line
+from culvert.labs.hosts.ssh.failures import last_line
 
 FREE_KB = 16 * 1024
 """Room for the probe, configuration and logs."""
@@ -19,18 +22,19 @@ DIRECTORIES = ("/tmp", "/var/tmp", "$HOME", "/dev/shm", "/root", "/opt")  # noqa
 """Searched for one with room in which programs may be executed; not below /run, of which the run's
 programs have a view of their own."""
 PREFIX = "culvert-"
+LOGIN_S = 45.0
+"""A login shell's start files (pyenv, nvm) may take long on a busy host."""
 
 _SCRIPT = r"""
 LC_ALL=C; export LC_ALL; umask 077
 say() { printf '%s\t%s\n' "$1" "$2"; }
 directory=; trap '' PIPE
+echo
 say machine "$(uname -m)"
 say release "$(uname -r)"
 say user "$(id -u)"
 say time "$(date +%s)"
 say client "${SSH_CONNECTION:-}"
-# EI_DATA of ELF (elf(5)); routers have no od.
-say endian "$(dd if=/proc/self/exe bs=1 skip=5 count=1 2>/dev/null | tr '\001\002' 'lb')"
 say boot "$(cat /proc/sys/kernel/random/boot_id 2>/dev/null)"
 if [ "$(id -u)" = 0 ]; then say escalation root
 elif sudo -n true 2>/dev/null; then say escalation sudo
@@ -59,21 +63,9 @@ for place in @PLACES@; do
   rm -rf "$directory"; say refused "$place is mounted noexec"
 done
 say end ""
-# A controller that was killed does not answer, and its watcher's farewell may be over by now.
+# No answer comes after an error, of a controller that was killed, and of a connection that ended.
 read -r answer || rm -rf "$directory"
 """
-
-_BIG_ENDIAN = {"l": False, "b": True}
-
-
-def farewell(run_id: str) -> str:
-    """For a shell there: removes the run's directory, unless a guard does."""
-    places = " ".join(f'"{place}"' for place in DIRECTORIES)
-    directory = f'"$place/{PREFIX}{run_id}"'
-    return (
-        f"for place in {places}; do [ -d {directory} ] && [ ! -e {directory}/lock ] "
-        f"&& rm -rf {directory}; done"
-    )
 
 
 class Escalation(StrEnum):
@@ -88,31 +80,14 @@ class Escalation(StrEnum):
     NONE = "none"
 
 
-_SHAPES = {
-    "machine": r"[\w.-]{1,32}",
-    "release": r"[\x21-\x7e]{1,128}",
-    "user": r"[0-9]{1,10}",
-    "time": r"[0-9]{0,12}",
-    "client": r"([0-9a-fA-F.:%\w]{1,80} [0-9]{1,5} ?){0,2}",
-    "endian": r"[^\n]{0,8}",
-    "boot": r"[\w-]{0,64}",
-    "directory": r"/[\x20-\x7e]{1,500}",
-    "probe": r"(/[\x20-\x7e]{1,500})?",
-    "escalation": "|".join(Escalation),
-}
-"""Of what a host reports, which may be anything."""
-_WORDS = {"machine": "uname -m", "release": "uname -r", "user": "id -u", "time": "date +%s"}
-
-
 @dataclass(frozen=True)
 class FirstContact:
-    """What the host has reported. ``machine`` is uname -m; ``big_endian`` None: unknown; ``user``
-    is the id of the user that logs in; ``clock_offset_s`` how much its clock is ahead of ours, to a
-    second; ``client`` and ``server`` are the addresses and ports of the SSH connection as the host
-    sees them. ``stale`` are directories of other runs there."""
+    """What the host has reported. ``machine`` is uname -m; ``user`` is the id of the user that logs
+    in; ``clock_offset_s`` how much its clock is ahead of ours, to a second; ``client`` and
+    ``server`` are the addresses and ports of the SSH connection as the host sees them. ``stale``
+    are directories of other runs there."""
 
     machine: str
-    big_endian: bool | None
     release: str
     user: int
     boot: str
@@ -125,6 +100,12 @@ class FirstContact:
     stale: tuple[str, ...]
 
 
+_END = "end\t\n"
+"""The last line that the first script prints."""
+_MOST_LINES = 200
+"""More than the script prints: those before are of start files."""
+
+
 def script_of(run_id: str, places: Sequence[str]) -> str:
     """The first script, for a POSIX shell's standard input."""
     return (
@@ -135,72 +116,80 @@ def script_of(run_id: str, places: Sequence[str]) -> str:
     )
 
 
-def first_contact(connection: SshConnection, run_id: str) -> FirstContact:
-    """Look at the host, and make the run's directory there. The connection is watched already:
-    whoever watches removes the directory if the connection ends.
+@contextmanager
+def first_contact(connection: SshConnection, run_id: str) -> Iterator[FirstContact]:
+    """Look at the host, and make the run's directory there. It stays if the body succeeds: the host
+    removes it after an error, and if the connection or this process ends meanwhile.
 
     Raises HostLost, LabError if the host has no POSIX shell, NotPossible without a usable place.
     """
-    sent_s = time.time()
-    script = script_of(run_id, DIRECTORIES).encode()
-    done = connection.run("exec sh -s", script, last=b"\nend\t")
-    answered_s = time.time()
-    reported = _Reported(f"host {connection.entry.name}", done.stdout)
-    reported.require_end(done.stderr)
-    one = reported.one
-    there = one("time")
-    client, server = _connection(one("client"))
+    host, sent_s = f"host {connection.entry.name}", time.time()
+    with connection.start("exec sh -s") as session:
+        assert session.stdin is not None
+        assert session.stdout is not None
+        to_host = session.stdin.fileno()
+        with suppress(BrokenPipeError):  # it has ended, and what it printed has the reason
+            os.write(to_host, script_of(run_id, DIRECTORIES).encode())
+        printed = _until_end(session)
+        answered_s = time.time()
+        if _END not in printed:
+            if connection.has_ended():
+                raise connection.lost()
+            said = last_line("".join(printed)) or last_line(connection.errors())
+            raise LabError(
+                host,
+                f"its shell did not end the first script: {said or 'no reason'}",
+                "see whether `ssh HOST sh -s` runs commands from its standard input",
+            )
+        yield _contact(host, printed, sent_s, answered_s)
+        with suppress(BrokenPipeError):  # whoever uses the connection notices its end
+            os.write(to_host, b"heard\n")
+
+
+def _until_end(session: subprocess.Popen[bytes]) -> Sequence[str]:
+    """The last lines of a session, up to the script's last or the session's; the session is ended
+    if they take too long."""
+    assert session.stdout is not None
+    printed = deque[str](maxlen=_MOST_LINES)
+    patience = threading.Timer(LOGIN_S, session.kill)
+    patience.daemon = True
+    patience.start()
+    try:
+        while _END not in printed and (line := session.stdout.readline()):
+            printed.append(line.decode(errors="replace"))
+    finally:
+        patience.cancel()
+    return printed
+
+
+def _contact(host: str, printed: Sequence[str], sent_s: float, answered_s: float) -> FirstContact:
+    """From the lines of the first script, each a key, a tab and a value, and of start files."""
+    values: dict[str, list[str]] = defaultdict(list)
+    for line in printed:
+        key, _, value = line.partition("\t")
+        values[key].append(value.strip())
+    if "directory" not in values:
+        raise NotPossible(
+            host,
+            f"no directory can hold the run: {'; '.join(values['refused']) or 'none exists'}",
+            f"free {FREE_KB >> 10} MB in a directory without noexec: {', '.join(DIRECTORIES)}",
+        )
+    one = {key: found[-1] for key, found in values.items()}
+    there = one["time"]
+    client, server = _connection(one["client"])
     return FirstContact(
-        machine=one("machine"),
-        big_endian=_BIG_ENDIAN.get(one("endian")),
-        release=one("release"),
-        user=int(one("user") or 0),
-        boot=one("boot"),
-        escalation=Escalation(one("escalation")),
+        machine=one["machine"],
+        release=one["release"],
+        user=int(one["user"] or 0),
+        boot=one["boot"],
+        escalation=Escalation(one["escalation"]),
         clock_offset_s=_offset_s(int(there), sent_s, answered_s) if there.isdigit() else 0.0,
         client=client,
         server=server,
-        directory=one("directory"),
-        probe=one("probe") or None,
-        stale=tuple(path for path in reported.values["stale"] if path != one("directory")),
+        directory=one["directory"],
+        probe=one.get("probe"),
+        stale=tuple(path for path in values["stale"] if path != one["directory"]),
     )
-
-
-class _Reported:
-    """What a host's first script printed: lines of a key, a tab and a value."""
-
-    def __init__(self, host: str, printed: bytes) -> None:
-        self.host = host
-        self.values: dict[str, list[str]] = defaultdict(list)
-        for line in printed.decode(errors="replace").splitlines():
-            key, tab, value = line.partition("\t")
-            if tab:
-                self.values[key].append(value.strip())
-
-    def require_end(self, errors: bytes) -> None:
-        """Raise an error unless the script ended, with a directory for the run."""
-        if "end" not in self.values:
-            raise LabError(
-                self.host,
-                f"its shell did not end the first script: {last_line(errors) or 'no reason'}",
-                "see whether `ssh HOST sh -s` runs commands from its standard input",
-            )
-        if "directory" not in self.values:
-            refused = [last_line(why.encode()) for why in self.values["refused"]]
-            raise NotPossible(
-                self.host,
-                f"no directory can hold the run: {'; '.join(refused) or 'none exists'}",
-                f"free {FREE_KB >> 10} MB in a directory without noexec: {', '.join(DIRECTORIES)}",
-            )
-
-    def one(self, key: str) -> str:
-        """The first value; raises LabError if it is not of the key's form."""
-        value = next(iter(self.values[key]), "")
-        if not re.fullmatch(_SHAPES[key], value):
-            what = f"'{last_line(value.encode())[:60]}'" if value else "nothing"
-            why = f"for {_WORDS.get(key, key)} it reports {what}, which cannot be"
-            raise LabError(self.host, why, "see which programs of that name it finds first")
-        return value
 
 
 def _offset_s(there_s: int, sent_s: float, answered_s: float) -> float:

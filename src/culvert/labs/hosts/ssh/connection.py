@@ -2,59 +2,45 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from culvert.errors import DeadlineExceeded, HostLost, LabError
 from culvert.labs.hosts.listed.inventory import HostEntry
 from culvert.labs.hosts.ssh.command import CONNECT_S, ssh_command
-from culvert.labs.hosts.ssh.failures import LoginRefused, connection_error
-from culvert.labs.hosts.ssh.printed import MOST_BYTES, Marks, Printed, last_line
-from culvert.waiting import wait_until, within
+from culvert.labs.hosts.ssh.failures import LoginRefused, connection_error, last_line
+from culvert.waiting import wait_until
 
 REPEATS = 3
 PAUSE_S = (0.5, 2.0)
 """Between logins that sshd refused at once, at random."""
-FAREWELL_S = 3.0
-BEAT_S = 10.0
-WATCHED_S = 45.0
-"""A login shell's start files (pyenv, nvm) may take long on a busy host."""
+END_S = 3.0
 _FAILED = 255
 """The exit code of ssh itself; others are of the command there (ssh(1))."""
-SILENCE_S = 30
-"""After this time without a byte the shell there counts the connection as ended: an sshd whose
-network was cut does not notice it."""
-_WAITING = (
-    "if timeout {silence_s} true 2>/dev/null; "
-    'then while [ -n "$(timeout {silence_s} dd bs=1 count=1 2>/dev/null)" ]; do :; done; '
-    "else cat >/dev/null; fi"
-)
 
 
 class SshConnection:
     """A master process; each command is a session of its connection."""
 
-    def __init__(self, entry: HostEntry, socket: Path, farewell: str = ":") -> None:
-        """``socket`` is a path in a directory of mode 0700. ``farewell`` is what a shell there runs
-        when the connection ends, however that comes."""
-        waiting = _WAITING.format(silence_s=SILENCE_S)
-        self._marks = Marks()
-        self._farewell = self._marks.around(f"{waiting}; {farewell}")
+    def __init__(self, entry: HostEntry, socket: Path) -> None:
+        """``socket`` is a path in a directory of mode 0700."""
         self.entry = entry
         self._socket = socket
         quoted = str(socket).replace("%", "%%")  # ssh_config(5): an option's words, and its tokens
         self._control_path = f'ControlPath="{quoted}"'
-        self._log = socket.with_suffix(".log")
+        self._said = b""
+        self._errors = socket.with_suffix(".errors")
         self._master: subprocess.Popen[bytes] | None = None
-        self._printed: Printed | None = None
-        self._is_connected = False
         self._closed = threading.Event()
 
     def open(self) -> None:
-        """Connect. Raises HostLost with the reason, which may be a ``close`` meanwhile."""
+        """Connect. Raises HostLost with the reason, which may be a ``close`` meanwhile; LabError
+        for a login that runs no command."""
         self.close()
         self._closed = closed = threading.Event()
         for _ in range(REPEATS):
@@ -71,13 +57,13 @@ class SshConnection:
 
     def _open_once(self) -> None:
         self._end()
-        argv = ssh_command(
-            self.entry,
-            *("-M", "-T", "-E", str(self._log)),
-            options=("ControlMaster=yes", "ControlPersist=no", self._control_path),
-        )
-        self._master = master = self._popen([*argv, self._farewell], stderr=subprocess.STDOUT)
-        self._printed = Printed(master.stdout, master.kill)
+        options = ("ControlMaster=yes", "ControlPersist=no", self._control_path)
+        # The command reads until this process ends, and the master ends with it.
+        argv = [*ssh_command(self.entry, "-M", "-T", options=options), "cat >/dev/null"]
+        # A pipe, not a file: what is printed without an end fills no disk, and stops with this
+        # process.
+        self._master = self._popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self._said = b""
         try:
             wait_until(
                 self._is_open,
@@ -91,21 +77,6 @@ class SshConnection:
         except BaseException:
             self._end()
             raise
-        beating = (master, self._closed)
-        threading.Thread(target=_beat, args=beating, name="connected", daemon=True).start()
-
-    def wait_until_watched(self) -> None:
-        """Return when the shell there watches the connection: from then on its farewell is sure to
-        be run. Raises HostLost, and LabError for a login shell that runs no command."""
-        try:
-            wait_until(
-                self._is_watched,
-                what=f"host {self.entry.name}'s login shell had started",
-                deadline_s=WATCHED_S,
-                poll_s=0.01,
-            )
-        except DeadlineExceeded:
-            raise self._no_shell(self._said()) from None
 
     def close(self) -> None:
         """Idempotent; ends an ``open`` in another thread."""
@@ -115,20 +86,19 @@ class SshConnection:
     def _end(self) -> None:
         master, self._master = self._master, None
         if master is not None:
-            if not self._is_connected:
+            if not self._socket.exists():  # it is connecting
                 master.kill()
-            if master.stdin is not None:
-                with suppress(OSError):  # a last beat for a master that has ended
-                    master.stdin.close()
+            assert master.stdin is not None
+            assert master.stdout is not None
+            master.stdin.close()
             try:
-                master.wait(timeout=FAREWELL_S)
+                master.wait(timeout=END_S)
             except subprocess.TimeoutExpired:
                 master.kill()
                 master.wait()
-        self._is_connected = False
-        for path in (self._socket, self._log):
-            with suppress(OSError):
-                path.unlink()
+            master.stdout.close()
+        for path in (self._socket, self._errors):
+            path.unlink(missing_ok=True)
 
     def kill(self) -> None:
         if self._master is not None:
@@ -136,121 +106,75 @@ class SshConnection:
             self._master.wait()
 
     def run(
-        self,
-        command: str,
-        given: bytes = b"",
-        *,
-        timeout_s: float = 30.0,
-        most_bytes: int = MOST_BYTES,
-        last: bytes = b"",
+        self, command: str, given: bytes = b"", *, timeout_s: float = 30.0
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run a command with the login shell there, until it ends; what its start files print is
-        left out. ``last`` is what a command prints before it reads a line: that it was heard.
-
-        Raises HostLost, and LabError if it is not run or prints more than that."""
-        marks, name = Marks(), f"host {self.entry.name}"
-        process = self._popen(self._session(marks.around(command)))
-        streams = [
-            Printed(stream, process.kill, most=most_bytes)
-            for stream in (process.stdout, process.stderr)
-        ]
-
-        def talk() -> None:
-            assert process.stdin is not None
-            with suppress(BrokenPipeError), process.stdin:
-                process.stdin.write(given)
-                if last:
-                    process.stdin.flush()
-                    streams[0].wait_for(last)
-                    process.stdin.write(b"heard\n")
-            for stream in streams:
-                stream.join()
-            process.wait()
-
-        try:
-            within(timeout_s, talk)
-        except TimeoutError:
-            raise HostLost(
-                name,
-                f"a command did not end within {timeout_s:g} s",
-                "see whether the host is overloaded, or its login shell waits for input",
-            ) from None
-        finally:
-            process.kill()
-            process.wait()
-        if any(stream.too_much for stream in streams):
-            raise _flooded(name, most_bytes)
-        if process.returncode == _FAILED and (self._is_flooded() or not self.alive()):
+        """Run a command with the login shell there, until it ends. Raises HostLost."""
+        pipe, argv = subprocess.PIPE, self._session(command)
+        with self._popen(argv, stdout=pipe, stderr=pipe) as process:
+            try:
+                printed, errors = process.communicate(given, timeout=timeout_s)
+            except subprocess.TimeoutExpired:
+                raise HostLost(
+                    f"host {self.entry.name}",
+                    f"a command did not end within {timeout_s:g} s",
+                    "see whether the host is overloaded, or its login shell waits for input",
+                ) from None
+            finally:
+                process.kill()
+        if process.returncode == _FAILED and self.has_ended():
             raise self.lost()
-        printed, errors = (stream.so_far() for stream in streams)
-        answer, error = marks.inside(printed), marks.inside(errors)
-        if answer is None or error is None:
-            raise self._no_shell(errors, printed)
-        return subprocess.CompletedProcess(process.args, process.returncode, answer, error)
+        return subprocess.CompletedProcess(process.args, process.returncode, printed, errors)
 
     def start(self, command: str) -> subprocess.Popen[bytes]:
-        """Start a command line of the login shell there; its streams are pipes."""
-        return self._popen(self._session(command))
+        """Start a command line of the login shell there; its input and output are pipes."""
+        with self._errors.open("wb") as errors:
+            return self._popen(self._session(command), stdout=subprocess.PIPE, stderr=errors)
+
+    def errors(self) -> str:
+        """What the command that was started last, and start files, printed on standard error."""
+        return self._errors.read_text(errors="replace") if self._errors.exists() else ""
 
     def alive(self) -> bool:
         master = self._master  # another thread may close it
         return master is not None and master.poll() is None
 
-    def lost(self) -> HostLost:
+    def lost(self) -> LabError:
         """The error for a master that has ended."""
-        if self._is_flooded():
-            return _flooded(f"host {self.entry.name}", MOST_BYTES)
-        text = self._log.read_text(errors="replace") if self._log.exists() else ""
-        if not self._is_connected and self._printed is not None:  # the words of a jump host's ssh
-            self._printed.join(FAREWELL_S)
-            text = self._printed.so_far().decode(errors="replace") + text
+        master = self._master
+        if master is not None and master.stdout is not None:
+            with suppress(ValueError):  # another thread has closed it
+                os.set_blocking(master.stdout.fileno(), False)  # a jump host's ssh may live on
+                self._said += master.stdout.read() or b""
+        text = self._said.decode(errors="replace")
+        if master is not None and master.returncode in range(_FAILED):  # of the command there
+            return LabError(
+                f"host {self.entry.name}",
+                f"the login does not start a POSIX shell: {last_line(text) or 'no answer'}",
+                "see whether `ssh HOST sh -c true` works: a login script may end the session",
+            )
         return connection_error(self.entry.name, self.entry.destination, text)
 
-    def _is_flooded(self) -> bool:
-        return self._printed is not None and self._printed.too_much
+    def has_ended(self) -> bool:
+        """Whether the master has, a moment after a session of it failed."""
+        master = self._master
+        if master is not None:
+            with suppress(subprocess.TimeoutExpired):
+                master.wait(timeout=1)
+        return not self.alive()
 
     def _is_open(self) -> bool:
         if not self.alive():
             raise self.lost()
-        self._is_connected = self._socket.exists()
-        return self._is_connected
+        return self._socket.exists()
 
-    def _no_shell(self, *printed: bytes) -> LabError:
-        return LabError(
-            f"host {self.entry.name}",
-            f"the login does not start a POSIX shell: {last_line(*printed) or 'no answer'}",
-            "see whether `ssh HOST sh -c true` works: a login script may end the session",
-        )
-
-    def _other_input(self) -> LabError:
-        return LabError(
-            f"host {self.entry.name}",
-            "commands do not read the data sent to them: the login shell gives them another input",
-            "see whether `echo hello | ssh HOST cat` prints hello: a login script may pipe or "
-            "redirect the input of commands",
-        )
-
-    def _said(self) -> bytes:
-        return b"" if self._printed is None else self._printed.so_far()
-
-    def _is_watched(self) -> bool:
-        if not self.alive():
-            master = self._master
-            if master is None or master.returncode == _FAILED or self._is_flooded():
-                raise self.lost()
-            if self._printed is not None:
-                self._printed.join(FAREWELL_S)
-            if self._marks.after(self._said()) is not None:  # its input has ended, ours has not
-                raise self._other_input()
-            raise self._no_shell(self._said())
-        return self._marks.after(self._said()) is not None
-
-    def _popen(self, argv: list[str], *, stderr: int = subprocess.PIPE) -> subprocess.Popen[bytes]:
+    def _popen(
+        self, argv: list[str], *, stdout: int | IO[bytes], stderr: int | IO[bytes]
+    ) -> subprocess.Popen[bytes]:
         try:
             return subprocess.Popen(
                 argv,
                 stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
+                stdout=stdout,
                 stderr=stderr,
                 start_new_session=True,  # Ctrl-C is the controller's, which then ends it in order
             )
@@ -264,22 +188,3 @@ class SshConnection:
     def _session(self, command: str) -> list[str]:
         options = ("ControlMaster=no", self._control_path)
         return [*ssh_command(self.entry, "-T", options=options), command]
-
-
-def _flooded(name: str, most_bytes: int) -> HostLost:
-    return HostLost(
-        name,
-        f"it printed more than {most_bytes >> 20} MiB at the login or in place of an answer",
-        "let the start files of its login shell print nothing: see `ssh HOST true`",
-    )
-
-
-def _beat(master: subprocess.Popen[bytes], closed: threading.Event) -> None:
-    """Shows the shell there that the connection lasts."""
-    assert master.stdin is not None
-    while not closed.wait(BEAT_S):
-        try:
-            master.stdin.write(b".")
-            master.stdin.flush()
-        except (OSError, ValueError):
-            return

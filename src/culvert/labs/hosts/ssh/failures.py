@@ -7,7 +7,6 @@ import re
 from enum import Enum
 
 from culvert.errors import HostLost
-from culvert.labs.hosts.ssh.printed import last_line
 
 
 class SshError(Enum):
@@ -96,6 +95,12 @@ def connection_error(name: str, destination: str, stderr: str) -> HostLost:
             return kind(f"host {name}", why, remedy.format(host=destination))
     return HostLost(
         f"host {name}",
-        last_line(stderr.encode(errors="replace")) or "the connection was lost",
+        last_line(stderr) or "the connection was lost",
         f"see whether the host is up: `ssh {destination} true`; then continue with --resume",
     )
+
+
+def last_line(printed: bytes | str) -> str:
+    """The last line that has words."""
+    text = printed if isinstance(printed, str) else printed.decode(errors="replace")
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
