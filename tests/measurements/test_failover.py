@@ -126,9 +126,9 @@ class SticksToRelay(PretendsToSwitch):
         ),
     ],
 )
-def test_a_path_that_never_switches_is_invalid(driver: type[Relayed], reason: str) -> None:
+def test_a_path_that_never_switches_has_failed(driver: type[Relayed], reason: str) -> None:
     finding = switched(driver(driver.variants[0]), SHORT)
-    assert finding.status is Status.INVALID
+    assert finding.status is Status.FAILED
     assert reason in finding.reason
     assert "raise " in finding.remedy
     (dropped,) = (c for c in finding.evidence.checks if c.name == "the block dropped packets")

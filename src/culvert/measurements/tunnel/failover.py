@@ -36,7 +36,7 @@ from culvert.proof.route import ALL_BUT, BESIDE, BESIDE_PACKETS, BESIDE_PPS, jud
 from culvert.proof.truth import Truth
 from culvert.results import Series, measured
 from culvert.topology.graph import Role
-from culvert.trial.check import Check
+from culvert.trial.check import Check, Crossing
 from culvert.trial.echo import Echo
 from culvert.trial.outcome import Outcome
 from culvert.trial.session import Session
@@ -264,24 +264,26 @@ class _Switch:
 
     def _checks(self) -> list[Check]:
         remedy = f"this VPN may need more time or traffic: raise {self._to}_max or rate"
-        switched = Check(
+        switched = Crossing(
             f"the path becomes {self._name}",
             self.reported is not None,
             f"{self._session.path}: after {self._deadline_s:g} s at most, "
             f"the program reports {self._seen}",
             remedy,
+            of_the_vpn=True,
         )
         if self.reported is None:
             return [switched]
         return [
             switched,
-            Check(
+            Crossing(
                 f"traffic came back ({self._name})",
                 self.answer is not None,
                 "packets went through again"
                 if self.answer
                 else f"no packet went through for {self._deadline_s:g} s after the report",
                 remedy,
+                of_the_vpn=True,
             ),
             *self._crossings(),
         ]
