@@ -17,4 +17,4 @@ HIDDEN = (
 )
 """The content of a character class in the syntax of polars."""
 IN_PYTHON = re.sub(r"\\x\{([0-9a-f]+)\}", lambda one: chr(int(one[1], 16)), HIDDEN)
-"""The same for ``re``."""
+"""The content of a character class in the syntax of ``re``."""

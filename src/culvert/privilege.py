@@ -15,7 +15,7 @@ from pathlib import Path
 WITHOUT_ROOT = "CULVERT_WITHOUT_ROOT"
 """Set by ``culvert-probe rootless``: the id, outside, of the first process of the PID namespace."""
 AS_ROOT = "CULVERT_AS_ROOT"
-"""The same with ``--keep-rights``."""
+"""Set by ``culvert-probe rootless --keep-rights``: the id of that process too."""
 _MACHINE_PROC = Path("/run/culvert-proc")
 _ROOTS_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where sudo searches, by the ``secure_path`` of distributions: in no virtual environment."""

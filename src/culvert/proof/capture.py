@@ -12,7 +12,7 @@ from culvert.vpns.outer import outer_packet
 ENTROPY_BITS = 7.9
 """Bits per byte that ciphertext must reach; English text has about 4.5, a repeated canary 5."""
 MIXED_ENTROPY_BITS = 7.0
-"""The same with headers between the ciphertexts: small packets in a tunnel over TCP."""
+"""Bits per byte with headers between the ciphertexts: small packets in a tunnel over TCP."""
 _BESIDE_CANARY = 0.5
 """Bytes at a relay that the path does not use, as a share of those of a canary that crosses it:
 keepalives, and members that look for paths."""

@@ -61,7 +61,7 @@ class KnownPath:
 
     @property
     def without_vpn(self) -> Self:
-        """The same links, beside the tunnel."""
+        """What is known of a path on the same links beside the tunnel."""
         return replace(self, bare=True, outer_length=_not_known)
 
     @property

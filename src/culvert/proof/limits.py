@@ -15,7 +15,7 @@ from culvert.vpns.base import Vpn
 NEAR_CEILING = 0.9
 """A rate above this share of the generator's ceiling may be the generator's own limit."""
 NEAR_CONNECTION = 1.5
-"""The same for TCP: invalid if the tunnel reaches 1.5 times the bare link's goodput. The ceiling is
+"""TCP is invalid if the tunnel reaches 1.5 times the bare link's goodput. The ceiling is
 rough, because a short connection includes slow start, and a tunnel's device may accept larger
 segments than the bare link."""
 LITTLE_LOSS = 0.01

@@ -35,7 +35,7 @@ BESIDE = 0.02
 """Packets that a relay may see, as a share of a direct path's: what the path's load causes."""
 BESIDE_PACKETS = 20
 BESIDE_PPS = 10
-"""The same by time: keepalives, and members that look for paths."""
+"""Packets per second that a relay may see: keepalives, and members that look for paths."""
 BESIDE_MOST = 0.25
 """In no case more, so that the packets of a short trial cannot all cross the relay."""
 

@@ -147,7 +147,7 @@ class Topology:
         return ways[target]
 
     def unobstructed(self) -> Topology:
-        """The same without NAT, firewall and blocks, for measurements of the links themselves."""
+        """The topology without NAT, firewall and blocks, for measurements of the links alone."""
         bare = tuple(
             replace(node, nat=None, blocks_udp=False, filters=False) for node in self.nodes
         )

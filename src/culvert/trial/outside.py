@@ -32,7 +32,7 @@ MASK, BITS = 0xF0, 0xA0
 """Bits that all bytes of a canary have in common: any four successive bytes are then known by one
 comparison, wherever they begin. Four random bits are left in each byte."""
 SHARED_BITS: Mapping[str, int] = {"mask": MASK, "bits": BITS}
-"""The same in a request to the wire."""
+"""The mask and the bits as a request to the wire has them."""
 WHOLE = 1 << 16
 """Bytes of a packet that are searched."""
 RECORDED_BYTES, OF_A_SAMPLE = 2048, 512

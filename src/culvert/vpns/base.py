@@ -117,7 +117,7 @@ class Vpn(ABC, Generic[AnyNode]):
     capabilities: ClassVar[frozenset[Capability]] = TUNNEL
     """Those that its programs need (``node.daemon``); they get no others."""
     server_capabilities: ClassVar[frozenset[Capability] | None] = None
-    """The same for its control servers and relays; None: as ``capabilities``."""
+    """Those that its control servers and relays need; None: as ``capabilities``."""
     cpu_attributable: bool = True
     """Whether the CPU time of processes and kernel threads is the VPN's CPU use. False if the
     kernel encrypts in softirq and in the sender's own time."""

@@ -107,7 +107,7 @@ class TunDevice(Vpn):
             )
 
     def choose(self, lab: Lab) -> None:
-        """Both the device and the port."""
+        """Choose a device and a port that are free in the lab."""
         self.device = lab.free_device(self.device)
         if self.port:
             self.port = lab.free_port(self.port)

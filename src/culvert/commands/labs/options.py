@@ -27,7 +27,7 @@ class LabCommand(TyperCommand):
     """
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Its own, and those of all labs."""
+        """The parameters of the command, and the options of all labs."""
         return [*super().get_params(ctx), *_parameters().values()]
 
     def invoke(self, ctx: Any) -> Any:
@@ -97,7 +97,7 @@ def _parameters() -> dict[str, Any]:
     """Typer makes the parameters from the signature of a function that has them all."""
 
     def options() -> None:
-        """Never called."""
+        """Typer reads its signature; nothing calls it."""
 
     every = {_key(option): option for kind in _kinds() for option in kind.options}
     parameters = {f"{PREFIX}{key}": _parameter(option) for key, option in every.items()}

@@ -45,7 +45,7 @@ def read(path: Path) -> Found:
 
 
 def found_in(text: Text) -> Found:
-    """All runs of a text."""
+    """The runs in a text of iperf3."""
     return Found(list(_runs(text)), text.lost)
 
 

@@ -73,7 +73,7 @@ def read(path: Path) -> Found:
 
 
 def found_in(text: Text) -> Found:
-    """All runs of a text."""
+    """The runs in a text of ping."""
     runs = list(_runs(text))
     for run in runs:
         replies = len(run.times_ms) + run.untimed + len(run.doubts)

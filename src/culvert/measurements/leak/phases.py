@@ -79,7 +79,7 @@ class Run(PhaseAction):
         """Everybody can do nothing: the baseline shows here that leaks are seen."""
 
     def cause(self, session: Session) -> None:
-        """Nothing."""
+        """Do nothing to the tunnel."""
 
 
 class Kill(PhaseAction):

@@ -91,7 +91,7 @@ def _each_way(way: str, words: str, weight: Weight) -> tuple[MetricSpec, ...]:
 
 
 class Mtu(Measurement[MtuParameters]):
-    """Both directions."""
+    """Searches the largest packet in each direction, then opens a connection."""
 
     kind: ClassVar[str] = "mtu"
     title: ClassVar[str] = "Largest packets"

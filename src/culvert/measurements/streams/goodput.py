@@ -18,7 +18,7 @@ HELD_S = 1.0
 """Within this time after the warm-up the window begins; a lost segment is sent again after one
 round trip, or after 0.2 s if its loss is noticed by time."""
 HELD_SHARE = 0.25
-"""The same as a share of a short window."""
+"""Share of a short window within which it begins."""
 UNREAD_SHARE = 0.001
 """Moments at which no more than this share of all bytes was unread are alike."""
 

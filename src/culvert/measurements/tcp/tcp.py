@@ -260,7 +260,7 @@ def filling(known: KnownPath, metric: str, seconds: float, *ways: bool) -> list[
 
 
 def bare_ceiling(known: KnownPath, *ways: bool) -> list[Truth]:
-    """The same connections beside the tunnel."""
+    """The goodput of as many connections beside the tunnel."""
     return known.payload(["ceiling_goodput_bps"], [], TCP_HEADERS, TCP_CEILING_S, *ways)
 
 

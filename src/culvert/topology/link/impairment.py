@@ -167,7 +167,7 @@ class Impairment:
 
     @property
     def ways(self) -> tuple[OneWay, OneWay]:
-        """Both directions."""
+        """The impairments of both directions, first that from a to b."""
         return self.a_to_b, self.b_to_a
 
     @property

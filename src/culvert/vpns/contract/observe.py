@@ -191,7 +191,7 @@ class UnderlayLook(ABC):
 
     @abstractmethod
     def _end(self) -> Captured:
-        """All packets until now."""
+        """End the capture, and return its packets."""
 
     def _task(self, **parameters: Any) -> Task:
         return self._probe.begin(

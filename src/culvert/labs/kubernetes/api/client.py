@@ -29,7 +29,7 @@ PATIENCE_S = 10.0
 REQUEST_S = 15.0
 """Longest time of a request: an admission webhook may take 10 s."""
 WITHIN_S = 30.0
-"""The same in a cluster whose nodes are all on this machine."""
+"""Longest time of a request to a cluster whose nodes are all on this machine."""
 CONNECT_TRIES = 3
 _PAUSE_S = 0.5
 NOW = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}

@@ -16,7 +16,7 @@ _ADMIN = "system:masters"
 
 
 class ControlPlane:
-    """All of it on one node."""
+    """A control plane whose programs all run on one node."""
 
     def __init__(self, node: ClusterNode) -> None:
         self.node = node
