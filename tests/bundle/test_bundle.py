@@ -178,6 +178,8 @@ def test_a_member_twice_and_a_second_folder_are_refused(tmp_path: Path) -> None:
     assert verify(twice).problems == ("x is in it twice",)
     two = _archive(tmp_path / "y.zip", ("b/x", b"1"), ("c/y", b"2"))
     assert verify(two).problems == ("it has more than one folder",)
+    both = _archive(tmp_path / "z.zip", ("b/x", b"1"), ("b/x/y", b"2"))
+    assert verify(both, tmp_path / "out").problems == ("x is a file and a folder",)
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:

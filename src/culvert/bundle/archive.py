@@ -10,7 +10,7 @@ import struct
 import zlib
 from collections.abc import Mapping
 from contextlib import closing
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from culvert.bundle.manifest import MOST_BYTES, NAME
@@ -110,6 +110,9 @@ def _members(archive: ZipFile, stored_bytes: int) -> dict[str, ZipInfo]:
         members[name] = entry
     if len(folders) > 1:
         raise ArchiveError("it has more than one folder")
+    above = {str(one) for name in members for one in PurePosixPath(name).parents}
+    if both := sorted(above & members.keys()):
+        raise ArchiveError(f"{both[0]} is a file and a folder")
     return members
 
 
