@@ -22,16 +22,6 @@ from culvert.topology.spec import LabSpec
 
 TOPOLOGIES = {made.name: made for made in (pair(), routed())}
 LABS = str(Path(base.__file__).parent)
-UNCOUNTED = {
-    "_has",
-    "_inode",
-    "_is_on_a_node",
-    "<genexpr>",
-    "<listcomp>",
-    "<setcomp>",
-    "<dictcomp>",
-}
-"""Called for every process of this machine: as often as others please."""
 
 
 class Moment:
@@ -45,7 +35,7 @@ class Moment:
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> None:
         code = frame.f_code
-        if event != "call" or not code.co_filename.startswith(LABS) or code.co_name in UNCOUNTED:
+        if event != "call" or not code.co_filename.startswith(LABS):
             return
         with self.lock:
             self.calls += 1
