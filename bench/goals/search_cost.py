@@ -7,12 +7,11 @@ from typing import ClassVar
 from bench.bounds import RatioAtLeast
 from bench.goal import ROUNDS, Samples, alternate
 from bench.kept_tunnel import tunnel
-from culvert.labs.witness import View
 from culvert.measurements.base import SAMPLE_ONE_IN
 from culvert.measurements.streams.tcp_load import TcpLoad, TcpStreams
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.spec import LabSpec
-from culvert.trial.outside import Outside
+from culvert.trial.outside import Outside, View
 from culvert.trial.session import Session
 
 VPN = "wireguard/go"

@@ -14,7 +14,7 @@ ROUNDS = 3
 
 
 class WireRate(Goal):
-    """100 Mbit/s and 1 Gbit/s, flooded at 1.1 times that; its witness records when packets left."""
+    """100 Mbit/s and 1 Gbit/s, flooded at 1.1 times that; the kernel stamps arrivals."""
 
     name: ClassVar[str] = "wire-rate"
     what: ClassVar[str] = "error of a rate of 100 Mbit/s or 1 Gbit/s over 10 s, per cent"

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from culvert.errors import LabError
+from culvert.labs.base import Handed
 from culvert.labs.link.wire.cable import Wire
 from culvert.labs.link.wire.counts import Counts, Statistics
 from culvert.labs.namespace.process import LocalProcess
 from culvert.labs.netns.lab import NetnsLab
-from culvert.labs.witness import Handed, View
 from culvert.topology.link.impairment import Bursts, Impairment, OneWay
 from culvert.topology.link.jitter import Jitter, JitterShape
 from culvert.topology.link.presets import PRESETS
@@ -171,80 +171,19 @@ def test_every_preset_is_understood(lab: LabFactory, name: str) -> None:
     assert pair.wires[0].statistics().a_to_b.received_packets == 0
 
 
-def saved(wire: Wire, path: Path, name: str) -> int:
-    """Packets of a recording."""
-    return int(wire.ask("save", recording=name, path=str(path))["packets"])
-
-
-def test_the_witness_counts_what_passed_while_it_recorded(lab: LabFactory, tmp_path: Path) -> None:
-    pair = lab(spec(offloads=True))
-    wire = pair.wires[0]
-    flood(pair, 5)
-    wire.ask("record", recording="x")
-    assert flood(pair, 3).delivered_packets == 8
-    wire.ask("stop_recording", recording="x")
-    flood(pair, 5)
-    path = tmp_path / "wire.pcapng"
-    assert saved(wire, path, "x") == 3
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert path.read_bytes()[:4] == bytes.fromhex("0a0d0d0a")
-    with pytest.raises(LabError, match="none"):
-        saved(wire, tmp_path / "none" / "wire.pcapng", "x")
-    assert flood(pair, 1).delivered_packets == 14
-
-
-def test_recordings_of_what_is_sent_and_of_what_arrives(lab: LabFactory, tmp_path: Path) -> None:
-    pair = lab(spec(OneWay(loss=(1, 2))))
-    wire = pair.wires[0]
-    wire.ask("record", recording="all", a_to_b="sent", b_to_a="sent")
-    wire.ask("record", recording="arrived", a_to_b="delivered", b_to_a="nowhere")
-    flood(pair, 5)
-    path = tmp_path / "wire.pcapng"
-    assert [saved(wire, path, name) for name in ("all", "arrived")] == [5, 3]
-    wire.ask("forget", recording="all")
-    with pytest.raises(LabError, match="none of that name"):
-        saved(wire, path, "all")
-    with pytest.raises(LabError, match="none of that name"):
-        wire.ask("stop_recording", recording="all")
-    assert saved(wire, path, "arrived") == 3
-
-
-def test_what_does_not_fit_into_a_recording_is_counted(lab: LabFactory, tmp_path: Path) -> None:
-    pair = lab(spec())
-    wire = pair.wires[0]
-    wire.ask("record", recording="x", ring_bytes=1 << 16, packet_bytes=142)
-    flood(pair, 1000)
-    path = tmp_path / "wire.pcapng"
-    fits = (1 << 16) // (142 + 16)
-    assert saved(wire, path, "x") == fits
-    # if_drop of the statistics block of "a to b" (pcapng, section 4.6)
-    assert (1000 - fits).to_bytes(8, "little") in path.read_bytes()
-
-
-def test_each_node_has_a_witness_at_its_end(lab: LabFactory, tmp_path: Path) -> None:
+def test_a_wire_counts_what_each_node_has_handed_to_it(lab: LabFactory) -> None:
     triple = lab(LabSpec(topology=routed(), link=LinkSpec(kind="wire")))
-    witnesses = [triple.witness(node) for node in (triple.a, triple.b)]
-    for number, witness in enumerate(witnesses):
-        assert witness is not None
-        witness.record(f"towards {number}", View.TOWARDS, packet_bytes=100, sample_one_in=1)
-    before = [witness.handed() for witness in witnesses if witness is not None]
+
+    def handed() -> list[Handed]:
+        return [found for node in (triple.a, triple.b) if (found := triple.handed(node))]
+
+    before = handed()
     with udp_pair(triple.a, triple.b) as (near, far):
         near.send(b"x")
         far.recv(10)
-        now = [
-            witness.handed().since(was)
-            for witness, was in zip(witnesses, before, strict=True)
-            if witness
-        ]
+        now = [count.since(was) for count, was in zip(handed(), before, strict=True)]
     assert now == [Handed(1, 14 + 28 + 1), Handed(0, 0)]
-    sizes = []
-    for number, witness in enumerate(witnesses):
-        assert witness is not None
-        path = tmp_path / f"{number}.pcapng"
-        witness.save(f"towards {number}", path)
-        sizes.append(path.stat().st_size)
-    assert sizes[1] > sizes[0]
-    assert lab(LabSpec()).witness(triple.a) is None
+    assert lab(LabSpec()).handed(triple.a) is None
 
 
 @contextmanager

@@ -148,8 +148,8 @@ class FakeLab:
     def attachments(self, node: str) -> tuple[Attachment, ...]:
         return (self.nodes[node].underlay,)
 
-    def witness(self, node: Node) -> None:
-        """Its link is none."""
+    def handed(self, node: Node) -> None:
+        """Its link counts nothing."""
 
     def capture_scope(self, path: Path) -> None:
         """Its link carries nothing else."""

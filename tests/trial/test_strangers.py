@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from culvert.labs.netns.lab import NetnsLab
-from culvert.labs.witness import View
 from culvert.measurements.udp.udp import Udp, UdpParameters
 from culvert.probe.client import Probe
 from culvert.probe.results import Captured
@@ -25,6 +24,7 @@ from culvert.topology.link.spec import LinkSpec
 from culvert.topology.shapes import mesh
 from culvert.topology.spec import LabSpec
 from culvert.trial.outcome import Outcome
+from culvert.trial.outside import View
 from culvert.trial.session import Session
 from culvert.waiting import wait_until
 from tests.proof.planted import HEADERS, NOISE, failed, send
@@ -62,9 +62,9 @@ def opened(stack: ExitStack, text: str, link: LinkSpec) -> Session:
 
 
 def seen(session: Session, body: Callable[[], object]) -> Captured:
-    """What node a sends while the body runs, and afterwards marked packets cross the tunnel: when
-    they are back, the link has carried what was sent before them."""
-    capture = session.outside.begin("a", View.SENT, record=0)
+    """What node a sends and receives while the body runs, and afterwards marked packets cross the
+    tunnel: when they are back, the link has carried what was sent before them."""
+    capture = session.outside.begin("a", View.NODE, record=0)
     capture.ready()
     body()
     echo_marked(session)

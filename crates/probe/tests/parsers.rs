@@ -8,12 +8,11 @@ use std::path::Path;
 
 type EntryPoint = fn(&[u8]);
 
-const ENTRY_POINTS: [(&str, EntryPoint); 5] = [
+const ENTRY_POINTS: [(&str, EntryPoint); 4] = [
     ("request", entry_points::request),
     ("packet", entry_points::packet),
     ("captured", entry_points::captured),
     ("icmp", entry_points::icmp),
-    ("recording", entry_points::recording),
 ];
 
 fn corpus(name: &str) -> Vec<Vec<u8>> {

@@ -1,7 +1,5 @@
 //! A cable: two devices, two directions, two threads.
 
-use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -12,13 +10,9 @@ use crate::direction::egress::Egress;
 use crate::direction::mailbox::Mailbox;
 use crate::direction::{Direction, Setup};
 use crate::failure::{Failure, Kind};
-use crate::record::{self, Limits, Point, Saved, Tape};
 use crate::schedule::Conditions;
 use crate::schedule::chance::Chance;
 use crate::stop::Stop;
-
-/// Directions draw from the streams before.
-const FIRST_TAPE_STREAM: u64 = 16;
 
 /// The settings of a cable.
 #[derive(Debug, Clone)]
@@ -45,8 +39,6 @@ pub struct Cable {
 struct Line {
     counters: Arc<Counters>,
     mailbox: Arc<Mailbox>,
-    /// Of what is sent, and of what is delivered.
-    tapes: [Arc<Tape>; 2],
 }
 
 /// The counts of each direction.
@@ -64,35 +56,25 @@ impl Cable {
             Tap::make(&plan.b, plan.mtu, plan.offloads)?,
         ];
         let refused = |errno| Failure::refused("a cable", errno, "raise ulimit -n");
-        let line = |from: u64| -> Result<Line, Failure> {
-            let tape = |point: u64| {
-                let stream = FIRST_TAPE_STREAM + 2 * from + point;
-                Arc::new(Tape::new(Chance::new(plan.seed, stream)))
-            };
+        let line = || -> Result<Line, Failure> {
             Ok(Line {
                 counters: Arc::default(),
                 mailbox: Arc::new(Mailbox::new().map_err(refused)?),
-                tapes: [tape(0), tape(1)],
             })
         };
         let mut cable = Self {
             ends,
-            lines: [line(0)?, line(1)?],
+            lines: [line()?, line()?],
             threads: Vec::new(),
             stop: Arc::new(Stop::new().map_err(refused)?),
         };
         for (from, conditions) in plan.conditions.into_iter().enumerate() {
-            let Line {
-                counters,
-                mailbox,
-                tapes: [sent, delivered],
-            } = &cable.lines[from];
+            let Line { counters, mailbox } = &cable.lines[from];
             let to = cable.ends[1 - from].handle()?;
             let joins = plan.offloads == Offloads::SuperPackets;
             let setup = Setup {
                 from: cable.ends[from].handle()?,
-                egress: Egress::new(to, Arc::clone(counters), Arc::clone(delivered), joins),
-                tape: Arc::clone(sent),
+                egress: Egress::new(to, Arc::clone(counters), joins),
                 mtu: plan.mtu,
                 conditions,
                 chance: Chance::new(plan.seed, from as u64),
@@ -123,49 +105,6 @@ impl Cable {
     /// Set new conditions for the direction from the end `from` (0: a, 1: b).
     pub fn change(&self, from: usize, conditions: Conditions) {
         self.lines[from].mailbox.put(conditions);
-    }
-
-    /// Start a recording of that name at these points of both directions; it replaces an existing
-    /// one.
-    pub fn record(&self, name: &str, limits: &Limits, points: [Point; 2]) {
-        self.forget(name);
-        for (line, point) in self.lines.iter().zip(points) {
-            match point {
-                Point::Sent => line.tapes[0].start(name, limits),
-                Point::Delivered => line.tapes[1].start(name, limits),
-                Point::Nowhere => {}
-            }
-        }
-    }
-
-    /// Stop a recording; its packets are kept. Returns whether there is such a recording.
-    pub fn stop_recording(&self, name: &str) -> bool {
-        let stopped = self.tapes().map(|tape| tape.stop(name));
-        // not any(): all are to be stopped
-        stopped.fold(false, |before, stopped| before | stopped)
-    }
-
-    /// Free the memory of a recording.
-    pub fn forget(&self, name: &str) {
-        self.tapes().for_each(|tape| tape.forget(name));
-    }
-
-    /// Save what was recorded as pcapng, with an interface for each point; None if there is no such
-    /// recording.
-    pub fn save(&self, name: &str, path: &Path) -> Option<io::Result<Saved>> {
-        let mut interfaces = Vec::new();
-        for (line, direction) in self.lines.iter().zip(["a to b", "b to a"]) {
-            let [sent, delivered] = &line.tapes;
-            let label = format!("{direction}, sent");
-            interfaces.extend(sent.interface(name, label, Point::Sent));
-            let label = direction.to_string();
-            interfaces.extend(delivered.interface(name, label, Point::Delivered));
-        }
-        (!interfaces.is_empty()).then(|| record::save(&interfaces, path))
-    }
-
-    fn tapes(&self) -> impl Iterator<Item = &Arc<Tape>> {
-        self.lines.iter().flat_map(|line| &line.tapes)
     }
 
     /// Becomes ready to read when the cable has ended by itself.

@@ -18,6 +18,5 @@ pub mod device;
 pub mod direction;
 pub mod failure;
 pub mod packet;
-pub mod record;
 pub mod schedule;
 pub mod stop;

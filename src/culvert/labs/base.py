@@ -17,7 +17,6 @@ from culvert.labs.endpoint import Endpoint
 from culvert.labs.host import Host
 from culvert.labs.node import AnyNode
 from culvert.labs.process import Process
-from culvert.labs.witness import Witness
 from culvert.topology.graph import Path, Role
 from culvert.topology.plan import TUNNELS, Attachment, plan
 from culvert.topology.spec import LabSpec
@@ -40,6 +39,19 @@ class Footprint:
         """Whether nothing will be used."""
         numbered = self.ports or self.networks or self.tables
         return not (self.devices or numbered or self.firewall_tables)
+
+
+@dataclass(frozen=True)
+class Handed:
+    """Packets that a node has handed to its link until now, and the bytes of their frames; a
+    super-packet is as many packets as it stands for."""
+
+    packets: int
+    frame_bytes: int
+
+    def since(self, before: Handed) -> Handed:
+        """Packets and bytes handed over since ``before``."""
+        return Handed(self.packets - before.packets, self.frame_bytes - before.frame_bytes)
 
 
 class Ends(NamedTuple, Generic[AnyNode]):
@@ -123,8 +135,8 @@ class Lab(ABC, Generic[AnyNode]):
         requests."""
         return ()
 
-    def witness(self, node: Endpoint) -> Witness | None:
-        """The witness of a node's link; None if the link has no witness."""
+    def handed(self, node: Endpoint) -> Handed | None:
+        """Packets that a node has handed to its link; None if only its kernel counts them."""
         del node
         return None
 

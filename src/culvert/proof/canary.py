@@ -1,8 +1,8 @@
 """The canary: before the measurement, marked packets cross the tunnel while all links are captured.
 
-A wire records what each node sends. On other links a capture at node a records both directions. If
-the kernel shows decrypted packets on the underlay's device, the capture at node a covers all sent
-packets and the tunnel's received packets, and a second capture covers all that node b sends.
+A capture at node a has both directions. If the kernel shows decrypted packets on the underlay's
+device, it covers all sent packets and the tunnel's received packets, and a second capture covers
+all that node b sends.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ def send_canary(session: Session[Any]) -> list[Check]:
             each,
             where,
             entropy_bits=ENTROPY_BITS,
+            corruption=session.link.impairment.corrupts,
             duplication=session.link.impairment.duplicates,
         )
     via = session.route.via if session.route is not None else None

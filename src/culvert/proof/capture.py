@@ -65,16 +65,21 @@ def judge_capture(
 
 
 def judge_silence(
-    vpn: Vpn, captured: Captured, where: str, *, duplication: float = 0.0
+    vpn: Vpn,
+    captured: Captured,
+    where: str,
+    *,
+    corruption: float = 0.0,
+    duplication: float = 0.0,
 ) -> list[Check]:
     """The checks of a capture of a tunnel that may send nothing."""
     if vpn.outer_flow is None:
         return []
     return [
         no_clear_text(captured, where),
-        _nothing_beside(captured, where, 0.0),
-        *_one_by_one(vpn, captured, where, 0.0),
-        _nothing_in_common(vpn, captured, where, duplication),
+        _nothing_beside(captured, where, corruption),
+        *_one_by_one(vpn, captured, where, corruption),
+        _nothing_in_common(vpn, captured, where, corruption + duplication),
     ]
 
 
@@ -105,8 +110,8 @@ def _looked_at(captured: Captured) -> str:
 
 
 def _lost(captured: Captured) -> str:
-    lost = {"captured": captured.kernel_drops, "recorded": captured.unrecorded}
-    return "".join(f" ({count} more were not {kept})" for kept, count in lost.items() if count)
+    lost = captured.kernel_drops
+    return f" ({lost} more were not captured)" if lost else ""
 
 
 def _searched(captured: Captured) -> str:

@@ -1,27 +1,24 @@
-"""Packets that cross the link, from the wire's recording or from a capture at a node.
+"""Packets that cross the link, from a capture at a node.
 
 ::
 
     begin ── ready ── [packets] ── end: captured packets
 
-With a wire there is no capture on the nodes: the probe reads the wire's recording afterwards, with
-the same request. Both timestamp packets with CLOCK_REALTIME: the kernel when it passes a packet to
-the device or receives it there, the wire when it reads or writes it.
+The kernel timestamps packets with CLOCK_REALTIME when it passes them to the device or receives them
+there. A packet that the link loses is seen at the sender only.
 """
 
 from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
-from pathlib import Path
+from enum import StrEnum
 from typing import Any
 
 from culvert.labs.base import Lab
 from culvert.labs.node import Node
-from culvert.labs.witness import View, Witness
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured, parse
 from culvert.topology.link.spec import LinkSpec
@@ -31,17 +28,12 @@ CANARY_BYTES = 32
 MASK, BITS = 0xF0, 0xA0
 """Bits that all bytes of a canary have in common: any four successive bytes are then known by one
 comparison, wherever they begin. Four random bits are left in each byte."""
-SHARED_BITS: Mapping[str, int] = {"mask": MASK, "bits": BITS}
-"""The mask and the bits as a request to the wire has them."""
 WHOLE = 1 << 16
 """Bytes of a packet that are searched."""
-RECORDED_BYTES, OF_A_SAMPLE = 2048, 512
-"""Bytes of a packet without marks that a wire records; of one with marks it records all."""
 LONG_RUN = 1100
 """Bytes of the canary in a row in packets that are as long as the path carries."""
 _NOT_INWARD: Mapping[str, int] = {"decrypted_inward": False}
-"""In a request: a wire's recording has no decrypted packets, nor has a router."""
-READ_DEADLINE_S = 60.0
+"""In a request: a router has no decrypted packets."""
 EVERY_DEVICE = "any"
 """In a request of a capture."""
 SAMPLED_PPS = 100
@@ -49,6 +41,13 @@ SAMPLED_PPS = 100
 fewer. Capturing these has no relevant cost, and a small sample misses much."""
 MISSED = 0.05
 """Probability with which a share of the stated size is missed."""
+
+
+class View(StrEnum):
+    """Which packets, as seen from a node's end of the link."""
+
+    NODE = "what the node sends, and what arrives at it"
+    TOWARDS = "what the link carries towards the node"
 
 
 def new_canary() -> bytes:
@@ -138,32 +137,6 @@ class _ByCapture(Capture):
         )
 
 
-@dataclass
-class _ByWire(Capture):
-    witness: Witness
-    name: str
-    file: Path
-    read: Callable[[Path], dict[str, Any]]
-
-    def ready(self) -> None:
-        """The wire records from the request on."""
-
-    def end(self) -> Captured:
-        self.witness.save(self.name, self.file)
-        try:
-            captured = parse(Captured, self.read(self.file))
-        finally:
-            self.file.unlink()
-        return captured.model_copy(
-            update={
-                "seen_by": "recorded by the wire",
-                "searched_by": "searched by the wire",
-                "kernel_drops": 0,
-                "unrecorded": captured.kernel_drops,
-            }
-        )
-
-
 class Outside:
     """Captures the links at both ends of a path; ``probes`` are those of the ends, the source's
     first."""
@@ -186,49 +159,22 @@ class Outside:
         self._flow = flow
         self._probes = probes
         self._canary = canary
-        self._names: Iterator[int] = count()
         self._scope = {} if scope is None else {"scope": scope}
         self._inner_ends, self._joined = inner_ends, joined
-
-    def witness(self, name: str) -> Witness | None:
-        """The witness of the link at that node; None if the link is no wire."""
-        return self._lab.witness(self._node(name))
 
     def begin(self, name: str, view: View, *, sample_one_in: int = 1, **kept: int) -> Capture:
         """Begin to capture packets at that node's end of the link.
 
         Captured are a random packet in ``sample_one_in``, and all that have the canary or are not
         the tunnel's. ``kept`` are ``record``, ``snaplen_record`` and ``marked_run`` of a
-        ``capture`` request. A capture contains packets that the node sends and that arrive there.
-        For packets that the other end sends, if the kernel shows decrypted packets, see
-        ``begin_all_sent``.
+        ``capture`` request. For packets that the other end sends, if the kernel shows decrypted
+        packets, see ``begin_all_sent``.
         """
-        witness = self.witness(name)
-        if witness is None:
-            return self._capture(name, view, sample_one_in, kept)
-        number = next(self._names)
-        recording = f"{name} {number}"
-        witness.record(
-            recording,
-            view,
-            packet_bytes=RECORDED_BYTES if sample_one_in == 1 else OF_A_SAMPLE,
-            sample_one_in=sample_one_in,
-            marks=SHARED_BITS if self._canary else None,
-            flow=None if self._flow is None else tuple(self._flow.protocols()),
-        )
-        request = {**self._request(), **_NOT_INWARD, **kept}
-        return _ByWire(
-            witness,
-            recording,
-            self._node(name).directory / f"witness-{number}.pcapng",
-            lambda file: self._probes[name].call(
-                "capture",
-                READ_DEADLINE_S,
-                device=self._node(name).underlay.device,
-                file=str(file),
-                **request,
-            ),
-        )
+        place, direction = name, "both"
+        if view is View.TOWARDS:
+            place, direction = self._carried_towards(name)
+        device = self._node(place).underlay.device
+        return self._on_device(place, device, direction, sample_one_in, kept)
 
     def begin_all_sent(self, **kept: int) -> dict[str, Capture]:
         """Begin to capture all packets that both nodes send; returns the captures by place.
@@ -236,10 +182,9 @@ class Outside:
         A capture at the source is enough, unless the kernel shows decrypted packets.
         """
         source, target = self._probes
-        begun = {"canary": self.begin(source, View.SENT, **kept)}
-        flow = self._flow
-        if flow is not None and flow.decrypts_there and self.witness(source) is None:
-            begun[f"canary, sent by {target}"] = self._capture(source, View.TOWARDS, 1, kept)
+        begun = {"canary": self.begin(source, View.NODE, **kept)}
+        if self._flow is not None and self._flow.decrypts_there:
+            begun[f"canary, sent by {target}"] = self.begin(source, View.TOWARDS, **kept)
         return begun
 
     def begin_inside(self, name: str, device: str) -> Capture:
@@ -256,15 +201,6 @@ class Outside:
         None if a node's link carries no others."""
         device = self._node(name).underlay.device
         return {"device": device, **self._scope} if self._scope else None
-
-    def _capture(
-        self, name: str, view: View, sample_one_in: int, kept: Mapping[str, int]
-    ) -> Capture:
-        place, direction = name, "both"
-        if view is View.TOWARDS:
-            place, direction = self._carried_towards(name)
-        device = self._node(place).underlay.device
-        return self._on_device(place, device, direction, sample_one_in, kept)
 
     def _on_device(
         self,

@@ -11,13 +11,12 @@ from typing import Any, Generic
 
 from culvert.labs.base import Lab
 from culvert.labs.node import AnyNode
-from culvert.labs.witness import View
 from culvert.probe.client import Probe
 from culvert.probe.results import Accounted
 from culvert.topology.graph import Path, Role
 from culvert.topology.ip import LONGER_IPV6, IpVersion
 from culvert.topology.link.spec import LinkSpec
-from culvert.trial.outside import LONG_RUN, Capture, Outside, new_canary, one_in
+from culvert.trial.outside import LONG_RUN, Capture, Outside, View, new_canary, one_in
 from culvert.trial.watch import Watched, Watcher
 from culvert.vpns.base import Vpn
 from culvert.vpns.outer import OuterFlow

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from culvert.labs.witness import Handed, View
+from culvert.labs.base import Handed
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Accounted, Captured, parse
 from culvert.topology.graph import Role
@@ -26,6 +26,7 @@ from culvert.trial.accounting import (
     foreign_s,
     sees_the_machine,
 )
+from culvert.trial.outside import View
 from culvert.vpns.abilities import CountingRoutes
 from culvert.vpns.variant import RouteCount
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class NodeWatch:
     """Observations at one node: its accounting, and the packets that the link carried towards it;
-    with a wire also the packets that the node sent to it."""
+    with a wire also the packets that the node handed to it."""
 
     accounted: Accounted
     captured: Captured
@@ -88,7 +89,7 @@ class Watcher:
         }
         for capture in captures.values():
             capture.ready()
-        handed = {name: self._handed(name) for name in self._ends}
+        handed = self._handed()
         everybody = self._everybody()
         sent = self._sent()
         accounts = self._begin_accounting(beside=True)
@@ -98,10 +99,10 @@ class Watcher:
         accounted = self._end(accounts)
         self._beside(accounted, everybody)
         watched.sent = {name: now.since(sent[name]) for name, now in self._sent().items()}
-        for name, before in handed.items():
-            now = self._handed(name)
-            passed = now.since(before) if now is not None and before is not None else None
-            watched.nodes[name] = NodeWatch(accounted[name], captures[name].end(), passed)
+        passed = {name: now.since(handed[name]) for name, now in self._handed().items()}
+        for name in self._ends:
+            seen = captures[name].end()
+            watched.nodes[name] = NodeWatch(accounted[name], seen, passed.get(name))
         watched.others |= {name: accounted[name] for name in self._others}
 
     @contextmanager
@@ -157,9 +158,10 @@ class Watcher:
         counts = {name: vpn.sent(self._lab.nodes[name]) for name in self._ends}
         return {name: count for name, count in counts.items() if count is not None}
 
-    def _handed(self, name: str) -> Handed | None:
-        witness = self._outside.witness(name)
-        return None if witness is None else witness.handed()
+    def _handed(self) -> dict[str, Handed]:
+        """By node, where the link counts."""
+        counts = {name: self._lab.handed(self._lab.nodes[name]) for name in self._ends}
+        return {name: count for name, count in counts.items() if count is not None}
 
     def _begin_accounting(self, *, beside: bool = False) -> dict[str, Task]:
         """The source's accounting begins first and ends last: on a shared kernel its time of the

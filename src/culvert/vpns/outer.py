@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from socket import IPPROTO_UDP
 
@@ -47,12 +47,6 @@ class OuterFlow:
     also: tuple[OuterFlow, ...] = ()
     messages: tuple[OuterMessage, ...] = ()
     decrypts_there: bool = False
-
-    def protocols(self) -> Iterator[tuple[int, frozenset[int]]]:
-        """Protocol and ports of this flow and of all that belong to it."""
-        yield self.protocol, self.ports
-        for flow in self.also:
-            yield from flow.protocols()
 
     @property
     def declares_messages(self) -> bool:

@@ -209,7 +209,7 @@ def test_the_maximum_is_that_of_dekker2020s_table_3(word: str, payload: int) -> 
         "gre/esp-aes256gcm",
     ],
 )
-def test_on_a_wire_that_is_the_witness(word: str) -> None:
+def test_on_a_wire(word: str) -> None:
     require(word)
     spec = LabSpec(link=LinkSpec(kind="wire"))
     finding = quiet(lambda: execute(driver(word), "rtt_slow", spec))

@@ -8,7 +8,7 @@ use crate::protocol::values::Canary;
 use std::collections::HashSet;
 
 /// So many successive bytes of the canary are a mark: the payload of a 64-byte packet has no more.
-pub const MARK: usize = 8;
+const MARK: usize = 8;
 
 #[derive(Debug, Clone)]
 pub struct Marks {

@@ -10,7 +10,6 @@ pub mod marks;
 pub mod message;
 pub mod neighbour;
 pub mod noise;
-pub mod pcapng;
 pub mod scope;
 pub mod seen;
 pub mod sizes;

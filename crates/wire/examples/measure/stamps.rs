@@ -12,7 +12,7 @@ use nix::sys::time::TimeSpec;
 use crate::floods::option;
 
 /// Room for the stamps of all packets until they are read.
-const QUEUE_BYTES: libc::c_int = 64 << 20;
+pub const QUEUE_BYTES: libc::c_int = 64 << 20;
 
 /// Stamp what arrives.
 pub fn arrivals(socket: &UdpSocket) -> bool {

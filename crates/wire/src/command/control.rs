@@ -1,7 +1,5 @@
 //! Commands to a running cable: one JSON object a line on standard input.
 
-use std::path::PathBuf;
-
 use serde::Deserialize;
 
 use crate::cable::Plan;
@@ -9,7 +7,6 @@ use crate::command::requested::Requested;
 use crate::device::endpoint::Endpoint;
 use crate::device::tap::{MTU_RANGE, Offloads};
 use crate::failure::{Failure, Kind};
-use crate::record::{Limits, Marks, Point, Protocol};
 
 /// The longest line; a list of lost packets may be long.
 pub const LONGEST_LINE_BYTES: usize = 16 << 20;
@@ -36,46 +33,6 @@ pub enum Command {
     Statistics {
         #[serde(default)]
         cable: Option<String>,
-    },
-    /// Start a recording; it replaces one of that name.
-    Record {
-        #[serde(default)]
-        cable: Option<String>,
-        #[serde(default)]
-        recording: String,
-        #[serde(default = "delivered")]
-        a_to_b: Point,
-        #[serde(default = "delivered")]
-        b_to_a: Point,
-        #[serde(default = "all")]
-        sample_one_in: u32,
-        marks: Option<Marks>,
-        flow: Option<Vec<Protocol>>,
-        #[serde(default = "default_ring_bytes")]
-        ring_bytes: usize,
-        #[serde(default = "default_packet_bytes")]
-        packet_bytes: usize,
-    },
-    StopRecording {
-        #[serde(default)]
-        cable: Option<String>,
-        #[serde(default)]
-        recording: String,
-    },
-    /// Free the memory of a recording.
-    Forget {
-        #[serde(default)]
-        cable: Option<String>,
-        #[serde(default)]
-        recording: String,
-    },
-    /// Save what was recorded as pcapng.
-    Save {
-        #[serde(default)]
-        cable: Option<String>,
-        #[serde(default)]
-        recording: String,
-        path: PathBuf,
     },
 }
 
@@ -150,53 +107,6 @@ impl Which {
     }
 }
 
-fn delivered() -> Point {
-    Point::Delivered
-}
-
-fn all() -> u32 {
-    1
-}
-
-fn default_ring_bytes() -> usize {
-    64 << 20
-}
-
-fn default_packet_bytes() -> usize {
-    65_535
-}
-
-/// The largest ring of each direction.
-pub const LARGEST_RING_BYTES: usize = 4 << 30;
-
-/// The limits of a recording; the error is a reason.
-pub fn limits(
-    ring_bytes: usize,
-    packet_bytes: usize,
-    sample_one_in: u32,
-    marks: Option<Marks>,
-    flow: Option<Vec<Protocol>>,
-) -> Result<Limits, String> {
-    if !(1 << 16..=LARGEST_RING_BYTES).contains(&ring_bytes) {
-        return Err(format!(
-            "ring_bytes {ring_bytes} is not from 65536 to {LARGEST_RING_BYTES}"
-        ));
-    }
-    if packet_bytes == 0 {
-        return Err("packet_bytes 0 keeps nothing".to_string());
-    }
-    if sample_one_in == 0 {
-        return Err("sample_one_in 0 keeps nothing".to_string());
-    }
-    Ok(Limits {
-        ring_bytes,
-        packet_bytes,
-        sample_one_in,
-        marks,
-        flow,
-    })
-}
-
 /// Lines from pieces of input.
 #[derive(Debug, Default)]
 pub struct Lines {
@@ -245,10 +155,9 @@ mod tests {
         let mut lines = Lines::default();
         let commands = lines.feed(
             b"{\"command\": \"set\", \"direction\": \"a_to_b\", \"conditions\": {\"delay_ns\": 5}}\n\
-              \n{\"command\": \"statistics\"}\n{\"command\":\"save\",\"path\":\"/x\"}\nnonsense\n\
-              {\"command\": \"dance\"}\n{\"command\": \"record\"}\n",
+              \n{\"command\": \"statistics\"}\nnonsense\n{\"command\": \"dance\"}\n",
         );
-        assert_eq!(commands.len(), 6);
+        assert_eq!(commands.len(), 4);
         let requested = Requested {
             delay_ns: 5,
             ..Requested::default()
@@ -260,31 +169,9 @@ mod tests {
         };
         assert_eq!(commands[0], Ok(set));
         assert_eq!(commands[1], Ok(Command::Statistics { cable: None }));
-        assert_eq!(
-            commands[2],
-            Ok(Command::Save {
-                cable: None,
-                recording: String::new(),
-                path: "/x".into()
-            })
-        );
-        assert!(commands[3].is_err());
-        let why = commands[4].clone().expect_err("no such command");
+        assert!(commands[2].is_err());
+        let why = commands[3].clone().expect_err("no such command");
         assert!(why.contains("unknown variant `dance`"), "{why}");
-        assert_eq!(
-            commands[5],
-            Ok(Command::Record {
-                cable: None,
-                recording: String::new(),
-                a_to_b: Point::Delivered,
-                b_to_a: Point::Delivered,
-                sample_one_in: 1,
-                marks: None,
-                flow: None,
-                ring_bytes: 64 << 20,
-                packet_bytes: 65_535
-            })
-        );
     }
 
     #[test]

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::cable::Statistics;
-use crate::record::Saved;
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -26,8 +25,6 @@ pub enum Line {
     Done {
         elapsed_ns: u64,
         command: &'static str,
-        #[serde(flatten)]
-        saved: Option<Saved>,
     },
     /// A command was refused; nothing has changed.
     Refused {

@@ -16,23 +16,18 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 
 use crate::cable::Cable;
 use crate::failure::{Failure, Kind};
-use crate::record::Point;
 pub use options::CableArgs;
-use service::{ONLY, ONLY_RECORDING, Service};
+use service::{ONLY, Service};
 
 /// `culvert-wire cable`: one cable, with its conditions on the command line.
 pub fn one(args: &CableArgs) -> Result<(), Failure> {
     let plan = args.plan()?;
-    let recording = args.recording()?;
     let signals = signals()?;
     let cable = Cable::connect(plan)?;
-    if let Some(limits) = recording {
-        cable.record(ONLY_RECORDING, &limits, [Point::Delivered; 2]);
-    }
     let mut service = Service::new(BTreeMap::from([(ONLY.to_string(), cable)]));
     let interval = Duration::from_millis(args.interval_ms);
     let reason = service.serve(&signals, Some(interval), Some(args.mtu))?;
-    service.end(reason, args.record.as_deref())
+    service.end(reason)
 }
 
 /// `culvert-wire cables`: the cables that commands on standard input request.
@@ -40,7 +35,7 @@ pub fn many() -> Result<(), Failure> {
     let signals = signals()?;
     let mut service = Service::new(BTreeMap::new());
     let reason = service.serve(&signals, None, None)?;
-    service.end(reason, None)
+    service.end(reason)
 }
 
 /// Blocked before any thread starts, so that signals are only delivered here.

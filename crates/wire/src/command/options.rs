@@ -1,17 +1,13 @@
 //! The options of `culvert-wire cable`: one cable, by hand.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
 use crate::cable::Plan;
-use crate::command::control;
 use crate::command::quantity::{self, Rate, Share};
 use crate::command::requested::{Queue, Requested, RequestedJitter, RequestedLoss};
 use crate::device::endpoint::Endpoint;
 use crate::device::tap::{MTU_RANGE, Offloads};
-use crate::failure::{Failure, Kind};
-use crate::record::Limits;
+use crate::failure::Failure;
 
 /// Emulate the link between two nodes until SIGTERM, SIGINT or the end of standard input.
 ///
@@ -65,12 +61,6 @@ pub struct CableArgs {
     /// Seed of the random draws for packets
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Record delivered packets, and save them to this file as pcapng at the end
-    #[arg(long)]
-    pub record: Option<PathBuf>,
-    /// Memory for the recording of each direction; the oldest packets are dropped first
-    #[arg(long, default_value_t = 64 << 20)]
-    record_bytes: usize,
     /// Milliseconds between two lines of statistics
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     pub interval_ms: u64,
@@ -107,28 +97,6 @@ impl CableArgs {
             }),
             loss: self.loss.map(|loss| RequestedLoss::Probability(loss.0)),
             ..Requested::default()
-        }
-    }
-
-    pub fn recording(&self) -> Result<Option<Limits>, Failure> {
-        let Some(path) = &self.record else {
-            return Ok(None);
-        };
-        let limits = control::limits(self.record_bytes, 65_535, 1, None, None).map_err(|why| {
-            Failure::new(Kind::Usage, "--record-bytes", why, "choose another size")
-        })?;
-        // checked now, not after the recording
-        match path
-            .parent()
-            .map(|parent| parent.as_os_str().is_empty() || parent.is_dir())
-        {
-            Some(true) => Ok(Some(limits)),
-            _ => Err(Failure::new(
-                Kind::Usage,
-                format!("--record {}", path.display()),
-                "there is no such directory",
-                "create it, or choose another",
-            )),
         }
     }
 }

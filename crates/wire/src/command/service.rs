@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -12,15 +11,12 @@ use nix::sys::signalfd::SignalFd;
 use nix::sys::time::TimeSpec;
 
 use crate::cable::Cable;
-use crate::command::control::{self, Command, Lines};
+use crate::command::control::{Command, Lines};
 use crate::command::line::{Line, Reason};
 use crate::failure::{Failure, Kind};
-use crate::record::Saved;
 
 /// The name of the cable that the program was started with.
 pub const ONLY: &str = "";
-/// The name of the recording that it was started with; commands without a name refer to it.
-pub const ONLY_RECORDING: &str = "";
 
 pub struct Service {
     pub cables: BTreeMap<String, Cable>,
@@ -139,10 +135,9 @@ impl Service {
         };
         let elapsed_ns = self.elapsed_ns();
         let line = match done {
-            Ok((command, saved)) => Line::Done {
+            Ok(command) => Line::Done {
                 elapsed_ns,
                 command,
-                saved,
             },
             Err(Failure {
                 what, why, remedy, ..
@@ -156,9 +151,9 @@ impl Service {
         print(&line)
     }
 
-    fn carry_out(&mut self, command: Command) -> Result<(&'static str, Option<Saved>), Failure> {
+    fn carry_out(&mut self, command: Command) -> Result<&'static str, Failure> {
         match command {
-            Command::Statistics { .. } => Ok(("statistics", None)),
+            Command::Statistics { .. } => Ok("statistics"),
             Command::Connect(wanted) => {
                 if self.cables.contains_key(&wanted.cable) {
                     let what = format!("cable {:?}", wanted.cable);
@@ -167,12 +162,12 @@ impl Service {
                 }
                 let cable = Cable::connect(wanted.plan()?)?;
                 self.cables.insert(wanted.cable, cable);
-                Ok(("connect", None))
+                Ok("connect")
             }
             Command::Disconnect { cable } => {
                 let name = self.name(cable)?;
                 let stopped = self.cables.remove(&name).map(|mut cable| cable.stop());
-                stopped.transpose().map(|_| ("disconnect", None))
+                stopped.transpose().map(|_| "disconnect")
             }
             Command::Set {
                 cable,
@@ -184,46 +179,7 @@ impl Service {
                 for from in direction.from_ends() {
                     cable.change(*from, conditions.clone());
                 }
-                Ok(("set", None))
-            }
-            Command::Record {
-                cable,
-                recording,
-                a_to_b,
-                b_to_a,
-                ring_bytes,
-                packet_bytes,
-                sample_one_in,
-                marks,
-                flow,
-            } => {
-                let limits = control::limits(ring_bytes, packet_bytes, sample_one_in, marks, flow)
-                    .map_err(|why| {
-                        Failure::new(Kind::Usage, "record", why, "choose another number")
-                    })?;
-                self.cable(cable)?
-                    .record(&recording, &limits, [a_to_b, b_to_a]);
-                Ok(("record", None))
-            }
-            Command::StopRecording { cable, recording } => {
-                let is_there = self.cable(cable)?.stop_recording(&recording);
-                is_there
-                    .then_some(("stop_recording", None))
-                    .ok_or_else(|| no_recording(&recording))
-            }
-            Command::Forget { cable, recording } => {
-                self.cable(cable)?.forget(&recording);
-                Ok(("forget", None))
-            }
-            Command::Save {
-                cable,
-                recording,
-                path,
-            } => {
-                let saved = self.cable(cable)?.save(&recording, &path);
-                let saved = saved.ok_or_else(|| no_recording(&recording))?;
-                let saved = saved.map_err(|error| cannot_save(&path, &error))?;
-                Ok(("save", Some(saved)))
+                Ok("set")
             }
         }
     }
@@ -268,16 +224,9 @@ impl Service {
         self.start.elapsed().as_nanos() as u64
     }
 
-    /// Stop all cables, save the recording of the single one if requested, and print the last line.
-    pub fn end(mut self, reason: Reason, record: Option<&Path>) -> Result<(), Failure> {
+    /// Stop all cables, and print the last line.
+    pub fn end(mut self, reason: Reason) -> Result<(), Failure> {
         let elapsed_ns = self.elapsed_ns();
-        let mut saved = Ok(());
-        if let (Some(path), Some(cable)) = (record, self.cables.get_mut(ONLY)) {
-            cable.stop_recording(ONLY_RECORDING);
-            if let Some(result) = cable.save(ONLY_RECORDING, path) {
-                saved = result.map(drop).map_err(|error| cannot_save(path, &error));
-            }
-        }
         let mut stopped = Ok(());
         let mut cables = BTreeMap::new();
         for (name, cable) in &mut self.cables {
@@ -291,7 +240,7 @@ impl Service {
             statistics,
             cables,
         });
-        stopped.and(saved)
+        stopped
     }
 }
 
@@ -304,22 +253,4 @@ fn print(line: &Line) -> bool {
         output.flush()
     };
     write().is_ok()
-}
-
-fn no_recording(name: &str) -> Failure {
-    Failure::new(
-        Kind::Usage,
-        format!("recording {name:?}"),
-        "there is none of that name",
-        "start it with the command record",
-    )
-}
-
-fn cannot_save(path: &Path, error: &io::Error) -> Failure {
-    Failure::new(
-        Kind::Failed,
-        format!("recording {}", path.display()),
-        error,
-        "choose a path that can be written, with room",
-    )
 }

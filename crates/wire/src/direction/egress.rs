@@ -20,7 +20,6 @@ use crate::packet::checksum;
 use crate::packet::cut::{Cut, LONGEST_HEADER_BYTES};
 use crate::packet::layout::link_header_bytes;
 use crate::packet::vnet::{self, Vnet};
-use crate::record::Tape;
 
 /// What older kernels take at most (UDP_MAX_SEGMENTS).
 const MOST_JOINED: u16 = 64;
@@ -43,7 +42,6 @@ impl Parcel {
 pub struct Egress {
     tap: Tap,
     counters: Arc<Counters>,
-    tape: Arc<Tape>,
     joins: bool,
     /// What is to be written as one; each parcel is held.
     parcels: Vec<Parcel>,
@@ -56,11 +54,10 @@ pub struct Egress {
 
 impl Egress {
     /// `joins`: whether the device takes super-packets.
-    pub fn new(tap: Tap, counters: Arc<Counters>, tape: Arc<Tape>, joins: bool) -> Self {
+    pub fn new(tap: Tap, counters: Arc<Counters>, joins: bool) -> Self {
         Self {
             tap,
             counters,
-            tape,
             joins,
             parcels: Vec::new(),
             packets: 0,
@@ -113,11 +110,6 @@ impl Egress {
         wire_packet(arena, parcel.frame, parcel.first, &mut packet);
         flip_bit(&mut packet, draw);
         self.counters.corrupted();
-        // as it arrives, its bit flipped
-        self.tape.record(0..1, &mut Vec::new(), |_, out| {
-            out.clear();
-            out.extend_from_slice(&packet);
-        });
         let header = Vnet::default().write();
         let result = self
             .tap
@@ -141,7 +133,6 @@ impl Egress {
         let Some(&first) = self.parcels.first() else {
             return Ok(());
         };
-        self.record(arena);
         let bytes = self.wire_bytes(arena);
         let frame = arena.frame(first.frame);
         let result = match frame.cut {
@@ -242,18 +233,10 @@ impl Egress {
         };
         self.parcels.iter().map(of).sum()
     }
-
-    fn record(&mut self, arena: &Arena) {
-        for parcel in &self.parcels {
-            let write = |packet, out: &mut Vec<u8>| wire_packet(arena, parcel.frame, packet, out);
-            self.tape
-                .record(parcel.first..parcel.end, &mut self.scratch, write);
-        }
-    }
 }
 
 /// One packet as it is on a wire, its checksum complete.
-pub fn wire_packet(arena: &Arena, id: FrameId, packet: u16, out: &mut Vec<u8>) {
+fn wire_packet(arena: &Arena, id: FrameId, packet: u16, out: &mut Vec<u8>) {
     let (frame, bytes) = (arena.frame(id), arena.bytes(id));
     match (&frame.cut, frame.vnet.checksum) {
         (Some(cut), _) => cut.packet(bytes, packet, out),
@@ -282,7 +265,6 @@ fn flip_bit(packet: &mut [u8], draw: u64) {
 mod tests {
     use super::*;
     use crate::packet::vnet::{Segmentation, SuperPacket, Unfinished};
-    use crate::schedule::chance::Chance;
     use proptest::prelude::*;
 
     const HEADERS: usize = 14 + 20 + 8;
@@ -342,7 +324,7 @@ mod tests {
             ),
         ) {
             let (tap, other_end) = Tap::to_a_socket();
-            let mut egress = Egress::new(tap, Arc::default(), Arc::new(Tape::new(Chance::new(1, 1))), true);
+            let mut egress = Egress::new(tap, Arc::default(), true);
             let mut arena = Arena::new(64 << 20);
             let (mut sent, mut arrived, mut number) = (Vec::new(), Vec::new(), 0_u8);
             let mut buffer = vec![0; 1 << 17];

@@ -4,7 +4,7 @@ use nix::errno::Errno;
 
 use super::{Direction, vanished};
 use crate::direction::arena::FrameId;
-use crate::direction::egress::{Parcel, wire_packet};
+use crate::direction::egress::Parcel;
 use crate::failure::Failure;
 use crate::packet::cut::Cut;
 use crate::packet::layout::{Transport, is_fragment, is_udp, link_header_bytes};
@@ -107,11 +107,6 @@ impl Direction {
         });
         self.counters
             .received(u64::from(packets), wire_bytes as u64);
-        let arena = &self.arena;
-        self.tape
-            .record(0..packets, &mut self.scratch, |packet, out| {
-                wire_packet(arena, id, packet, out);
-            });
         let now_ns = self.now_ns();
         let facts = |bytes: usize| Facts {
             bytes: bytes as u32,

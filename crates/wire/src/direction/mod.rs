@@ -18,7 +18,6 @@ use nix::sys::time::TimeSpec;
 
 use crate::device::tap::{LINK_HEADER_BYTES, Tap};
 use crate::failure::{Failure, Kind};
-use crate::record::Tape;
 use crate::schedule::chance::Chance;
 use crate::schedule::{Conditions, Fate, Schedule};
 use crate::stop::Stop;
@@ -43,8 +42,6 @@ const LINGER_NS: u64 = 1_000_000_000;
 pub struct Setup {
     pub from: Tap,
     pub egress: Egress,
-    /// Of what is sent; the egress has that of what is delivered.
-    pub tape: Arc<Tape>,
     pub mtu: u32,
     pub conditions: Conditions,
     pub chance: Chance,
@@ -56,8 +53,6 @@ pub struct Setup {
 pub struct Direction {
     from: Tap,
     egress: Egress,
-    tape: Arc<Tape>,
-    scratch: Vec<u8>,
     longest_frame_bytes: usize,
     schedule: Schedule<Parcel>,
     arena: Arena,
@@ -75,8 +70,6 @@ impl Direction {
         Self {
             from: setup.from,
             egress: setup.egress,
-            tape: setup.tape,
-            scratch: Vec::new(),
             longest_frame_bytes: setup.mtu as usize + LINK_HEADER_BYTES,
             arena: Arena::new(setup.conditions.in_flight_limit_bytes),
             schedule: Schedule::new(setup.conditions, setup.chance),

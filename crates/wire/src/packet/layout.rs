@@ -74,40 +74,6 @@ pub fn is_fragment(frame: &[u8]) -> bool {
     }
 }
 
-/// What an IP packet carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Carried {
-    pub protocol: u8,
-    /// The four bytes behind the IP header, where ports are; None in a fragment behind the first.
-    pub ports: Option<[u16; 2]>,
-}
-
-/// None if it is no IP packet, or not whole as far as this.
-pub fn carried(frame: &[u8]) -> Option<Carried> {
-    let (at, kind) = network_at(frame)?;
-    let (protocol, behind, later) = match kind {
-        IPV4 => {
-            let header_bytes = usize::from(*frame.get(at)? & 0x0f) * 4;
-            let later = word(frame, at + 6)? & 0x1fff != 0;
-            (*frame.get(at + 9)?, at + header_bytes, later)
-        }
-        IPV6 => match v6_transport(frame, at)? {
-            (FRAGMENT, here) => {
-                let later = word(frame, here + 2)? & !0b111 != 0;
-                (*frame.get(here)?, here + 8, later)
-            }
-            (protocol, here) => (protocol, here, false),
-        },
-        _ => return None,
-    };
-    let ports = if later {
-        None
-    } else {
-        Some([word(frame, behind)?, word(frame, behind + 2)?])
-    };
-    Some(Carried { protocol, ports })
-}
-
 impl Layout {
     /// None for all that is neither TCP nor UDP, is a fragment, or is not whole.
     pub fn of(frame: &[u8]) -> Option<Self> {

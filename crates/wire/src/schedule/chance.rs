@@ -48,8 +48,6 @@ pub enum Purpose {
     CopyCorrupt = 11,
     CopyCorruptBit = 12,
     CopyReorder = 13,
-    /// Whether a recording keeps it; no impairment.
-    Sample = 14,
 }
 
 /// Draws for the packets of one direction.

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from culvert.errors import LabError, NotPossible
-from culvert.labs.base import Lab
+from culvert.labs.base import Handed, Lab
 from culvert.labs.cpu import aes, affinity
 from culvert.labs.cpu.interrupts import deferred
 from culvert.labs.endpoint import Endpoint
 from culvert.labs.host import Host
 from culvert.labs.link import netem, veth
-from culvert.labs.link.wire.cable import Wire, WireEnd
+from culvert.labs.link.wire.cable import Wire
 from culvert.labs.link.wire.program import WireProgram
 from culvert.labs.namespace import cleanup, syscalls, sysctls
 from culvert.labs.namespace import interfaces as links
@@ -31,7 +31,6 @@ from culvert.labs.room import permit
 from culvert.labs.router import firewall
 from culvert.labs.this_machine import ThisMachine
 from culvert.labs.together import AT_ONCE
-from culvert.labs.witness import Witness
 from culvert.topology.graph import Role
 from culvert.topology.link.spec import LinkSpec
 from culvert.topology.plan import (
@@ -103,13 +102,14 @@ class NetnsLab(Lab):
         """Faults of the wires; the accounting reads the kernel's counters of other links."""
         return [fault for wire in self.wires for fault in wire.statistics().faults()]
 
-    def witness(self, node: Endpoint) -> Witness | None:
-        """The wire's end at the node's underlay device."""
+    def handed(self, node: Endpoint) -> Handed | None:
+        """The count of the wire at the node's underlay device."""
         namespace = self._nodes[node.name].namespace
         for wire in self.wires:
-            for end in wire.ends:
+            for number, end in enumerate(wire.ends):
                 if end.namespace is namespace and end.device == node.underlay.device:
-                    return WireEnd(wire, is_left=end is wire.ends[0])
+                    counts = wire.statistics().ways[number]
+                    return Handed(counts.received_packets, counts.received_bytes)
         return None
 
     def obstacles(self) -> Sequence[str]:

@@ -103,8 +103,14 @@ def judge(
         ),
     ]
     if seen is not None:
-        where, repeated = f"at {CORE}, from all clients", session.link.impairment.duplicates
-        for check in judge_capture(session.vpn, seen, where, duplication=repeated):
+        where, impairment = f"at {CORE}, from all clients", session.link.impairment
+        for check in judge_capture(
+            session.vpn,
+            seen,
+            where,
+            corruption=impairment.corrupts,
+            duplication=impairment.duplicates,
+        ):
             names = [] if check.passed else names_in(session, seen)
             named = f"{check.detail}; of {some(names, MOST_NAMED)}" if names else check.detail
             checks.append(replace(check, detail=named))

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from culvert.errors import VpnError
 from culvert.labs.node import Node
-from culvert.labs.witness import View
 from culvert.measurements.mtu.path import largest
 from culvert.measurements.streams.packet import SMALLEST, UDP_HEADERS
 from culvert.trial.echo import Echo
+from culvert.trial.outside import View
 from culvert.trial.session import Session
 
 ATTEMPTS = 3
@@ -51,7 +51,7 @@ def _search(session: Session) -> int:
 
 
 def _crosses(session: Session, echo: Echo, size: int) -> bool:
-    capture = session.outside.begin(session.source.name, View.SENT, record=0)
+    capture = session.outside.begin(session.source.name, View.NODE, record=0)
     capture.ready()
     answer = echo.once(
         size - UDP_HEADERS,

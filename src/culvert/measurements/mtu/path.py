@@ -16,12 +16,11 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Self
 
-from culvert.labs.witness import View
 from culvert.measurements.streams.packet import UDP_HEADERS
 from culvert.probe.client import Task
 from culvert.probe.results import Captured, EchoOnce, parse
 from culvert.trial.echo import Echo
-from culvert.trial.outside import Capture
+from culvert.trial.outside import Capture, View
 from culvert.trial.session import Session
 
 TIMEOUT_MS = 100

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from culvert.errors import DeadlineExceeded, ProbeError, VpnError
 from culvert.labs.process import Process, Usage
-from culvert.labs.witness import View
 from culvert.measurements.clocks import by_clock_of
 from culvert.measurements.tunnel.phases import Phases, judge_lengths, phases_of
 from culvert.measurements.tunnel.starts import Precedence, Starting
@@ -17,6 +16,7 @@ from culvert.probe.results import Captured, FirstAnswer, parse
 from culvert.proof.capture import judge_capture
 from culvert.trial.check import Check
 from culvert.trial.echo import Echo
+from culvert.trial.outside import View
 from culvert.trial.session import Session
 from culvert.vpns.facts import log_tail
 
@@ -137,6 +137,7 @@ def _checks(
             session.vpn,
             captured,
             "during initiation",
+            corruption=session.link.impairment.corrupts,
             duplication=session.link.impairment.duplicates,
         ),
         *judge_lengths(

@@ -100,6 +100,7 @@ class IdleCost(Measurement[IdleCostParameters]):
                     session.vpn,
                     end.captured,
                     f"towards {name}",
+                    corruption=session.link.impairment.corrupts,
                     duplication=session.link.impairment.duplicates,
                 )
             ],

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from culvert.labs.witness import View
 from culvert.proof.capture import judge_capture
 from culvert.trial.check import Check
+from culvert.trial.outside import View
 from culvert.trial.session import Session
 
 
@@ -28,6 +28,7 @@ class EndCaptures:
                 self._vpn,
                 seen,
                 f"towards {name}",
+                corruption=self._link.impairment.corrupts,
                 duplication=self._link.impairment.duplicates,
             )
         ]

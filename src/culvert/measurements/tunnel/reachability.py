@@ -22,7 +22,6 @@ from pydantic import Field
 
 from culvert.errors import CulvertError, DeadlineExceeded, ProbeError, VpnError
 from culvert.labs.node import Node
-from culvert.labs.witness import View
 from culvert.measurements.base import BaseParameters, Measurement
 from culvert.measurements.parameters import Duration
 from culvert.measurements.tcp.tcp import Tcp, TcpParameters, bare_ceiling, filling
@@ -36,6 +35,7 @@ from culvert.results import Metric
 from culvert.trial.check import Check
 from culvert.trial.echo import Echo
 from culvert.trial.outcome import Outcome
+from culvert.trial.outside import View
 from culvert.trial.session import Found, Session
 from culvert.units import DurationS
 from culvert.vpns.lifecycle import groups

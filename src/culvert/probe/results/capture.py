@@ -115,8 +115,6 @@ class Captured(Result):
     kernel_drops: int = 0
     """Packets that were neither captured nor searched because the buffer was full."""
     seconds: float = 0.0
-    unrecorded: int = 0
-    """Packets that the wire has searched, and no longer had when its recording ended."""
     recorded: list[RecordedPacket] = []
     seen_by: str = "captured"
     searched_by: str = "searched"

@@ -16,13 +16,12 @@ from typing import Any
 from culvert.labs.kubernetes.pods.lab import KubernetesLab
 from culvert.labs.kubernetes.pods.manifests import SERVICE_PORTS
 from culvert.labs.kubernetes.pods.node import PodNode
-from culvert.labs.witness import View, Witness
 from culvert.probe.client import Probe, Task
 from culvert.probe.results import Captured
 from culvert.probe.results.capture import Others, TwoWay
 from culvert.topology.ip import Address
 from culvert.trial.echo import Echo
-from culvert.trial.outside import Capture, Outside
+from culvert.trial.outside import Capture, Outside, View
 from culvert.trial.session import Session
 from culvert.vpns.base import Vpn
 from culvert.vpns.none import NoVpn
@@ -52,10 +51,6 @@ class NoOutside(Outside):
 
     def __init__(self) -> None:
         """There is nothing to know about it."""
-
-    def witness(self, name: str) -> Witness | None:
-        del name
-        return None
 
     def begin(self, name: str, view: View, *, sample_one_in: int = 1, **kept: int) -> Capture:
         del name, view, sample_one_in, kept

@@ -176,6 +176,11 @@ class Impairment:
         return max(way.duplicate for way in self.ways)
 
     @property
+    def corrupts(self) -> float:
+        """The largest requested share of packets in which a direction flips a bit."""
+        return max(way.corrupt for way in self.ways)
+
+    @property
     def per_super_packet(self) -> bool:
         return self.a_to_b.per_super_packet or self.b_to_a.per_super_packet
 

@@ -19,7 +19,7 @@ from culvert.vpns.base import Vpn
 from culvert.vpns.contract.findings import Findings
 from culvert.vpns.contract.leaks import witnessed
 from culvert.vpns.contract.life import Life
-from culvert.vpns.contract.observe import node_state, outside
+from culvert.vpns.contract.observe import UnderlayLook, node_state
 from culvert.vpns.contract.rules import Report, Rule, Violation
 from culvert.vpns.contract.story import Story
 from culvert.vpns.registry import contract_faults
@@ -81,7 +81,7 @@ def examine(
         life = Life(make_vpn(), lab, probes, findings)
         with witnessed(lab, story) as witness:
             try:
-                life.live(witness, outside(lab, probes[lab.a.name]))
+                life.live(witness, UnderlayLook(lab.a, probes[lab.a.name]))
                 life.stop_twice()
                 life.look_for_remains(before)
             finally:

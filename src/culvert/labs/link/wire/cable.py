@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from culvert.labs.link import veth
 from culvert.labs.link.wire.counts import Statistics
 from culvert.labs.link.wire.program import ANSWER_DEADLINE_S, START_DEADLINE_S, WireProgram
 from culvert.labs.namespace.interfaces import index_of
-from culvert.labs.witness import RING_BYTES, Handed, Protocols, View, Witness
-from culvert.topology.link.spec import ETHERNET_HEADER, LinkSpec
+from culvert.topology.link.spec import LinkSpec
 from culvert.waiting import wait_until
 
 RATES_BPS = range(1_000, 10**12 + 1)
 LONGEST_MTU = 65_521
 IFF_LOWER_UP = 0x10000
-
-Point = Literal["sent", "delivered", "nowhere"]
 
 
 class Wire:
@@ -116,54 +111,3 @@ def _set_mac(end: veth.CableEnd) -> None:
         lambda netlink: netlink.link("set", index=index_of(end.device), address=end.mac),
         f"address of {end.device}",
     )
-
-
-POINTS: dict[View, tuple[Point, Point]] = {
-    View.NODE: ("sent", "delivered"),
-    View.SENT: ("sent", "sent"),
-    View.TOWARDS: ("nowhere", "sent"),
-}
-"""The recording points: for packets from the node, and for packets to it."""
-
-
-class WireEnd(Witness):
-    """The end a (``is_left``) or b of a wire."""
-
-    def __init__(self, wire: Wire, *, is_left: bool) -> None:
-        self._wire = wire
-        self._is_left = is_left
-
-    def record(
-        self,
-        name: str,
-        view: View,
-        *,
-        packet_bytes: int,
-        sample_one_in: int,
-        marks: Mapping[str, int] | None = None,
-        flow: Protocols | None = None,
-    ) -> None:
-        here, there = POINTS[view]
-        self._wire.ask(
-            "record",
-            recording=name,
-            a_to_b=here if self._is_left else there,
-            b_to_a=there if self._is_left else here,
-            ring_bytes=RING_BYTES,
-            packet_bytes=packet_bytes + ETHERNET_HEADER,
-            sample_one_in=sample_one_in,
-            marks=marks,
-            flow=flow and [{"protocol": each, "ports": sorted(ports)} for each, ports in flow],
-        )
-
-    def save(self, name: str, path: Path) -> None:
-        # Stop first: saving takes time, and more packets would be recorded meanwhile.
-        self._wire.ask("stop_recording", recording=name)
-        deadline_s, place = ANSWER_DEADLINE_S * 4, str(path.resolve())
-        self._wire.ask("save", deadline_s=deadline_s, recording=name, path=place)
-        self._wire.ask("forget", recording=name)
-
-    def handed(self) -> Handed:
-        statistics = self._wire.statistics()
-        counts = statistics.a_to_b if self._is_left else statistics.b_to_a
-        return Handed(counts.received_packets, counts.received_bytes)

@@ -89,12 +89,17 @@ class Statistics:
     a_to_b: Counts
     b_to_a: Counts
 
+    @property
+    def ways(self) -> tuple[Counts, Counts]:
+        """From the end a, and from the end b."""
+        return self.a_to_b, self.b_to_a
+
     def faults(self) -> list[str]:
         """Faults, in words: packets that did not fit in the wire's memory, were malformed, or were
         delivered late."""
         return [
             f"{fault}, {direction}"
-            for direction, counts in (("a to b", self.a_to_b), ("b to a", self.b_to_a))
+            for direction, counts in zip(("a to b", "b to a"), self.ways, strict=True)
             for fault in counts.faults
         ]
 

@@ -1,9 +1,7 @@
-//! `capture`: what really crosses an interface: the evidence for every proof. It comes from the
-//! interface, or from a recording of what passed there.
+//! `capture`: what really crosses an interface: the evidence for every proof.
 
 mod count;
 mod evidence;
-mod recording;
 
 use crate::net::capture::filter::{Direction, Look};
 use crate::net::capture::outsiders::outsiders;
@@ -21,7 +19,6 @@ use evidence::{Evidence, Searched};
 use serde::Deserialize;
 use std::net::IpAddr;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
 
 const MAX_SNAPLEN: usize = 1 << 16;
 const DEFAULT_SNAPLEN: usize = 2048;
@@ -45,8 +42,6 @@ const USUAL_LENGTH: u32 = 1500;
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
     device: String,
-    /// A pcapng file: what has passed at the device, instead of what passes from now on.
-    file: Option<PathBuf>,
     /// The tunnel's packets; if none is given, all IP packets match.
     flow: Option<Flow>,
     /// The kernel shows what it has decrypted as packets that the device receives: such as are not
@@ -106,9 +101,6 @@ fn an_hour() -> Seconds {
 pub fn run(parameters: &Parameters, context: &Context) -> Result<Evidence, Failure> {
     check(parameters)?;
     let link = find_link(&parameters.device)?;
-    if let Some(path) = &parameters.file {
-        return recording::of_recording(parameters, context, link, path);
-    }
     let mut socket = PacketSocket::open(
         &link,
         parameters.direction,
