@@ -66,7 +66,10 @@ pub fn find_processes(
     for (pid, stat) in &own {
         let undeclared = || label_of(*pid, &parents, &of_node);
         if node_init == Some(*pid) {
-            processes.insert(identity(stat), orphans_that_ended(stat));
+            // Without such orphans the node may have no process at all.
+            if of_children(stat) > 0 {
+                processes.insert(identity(stat), orphans_that_ended(stat));
+            }
         } else if let Some(label) = label_of(*pid, &parents, watched).or_else(undeclared) {
             let process = read_process(PROC, stat, label, process_cpu_ns(*pid), by_thread);
             processes.insert(identity(stat), process);
