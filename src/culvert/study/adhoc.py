@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from culvert.study.catalogue import Catalogue
+from culvert.study.toml import literal
 from culvert.study.vpn_id import BASELINE
 
 
@@ -28,24 +28,19 @@ class AdHoc:
         link = 'kind = "wire"' if self.link else 'kind = "veth", offloads = false'
         lines = [
             'name = "bench"',
-            f"title = {_text(', '.join(self.vpns) + ': ' + ', '.join(self.kinds))}",
-            f"vpns = [{', '.join(map(_text, vpns))}]",
+            f"title = {literal(', '.join(self.vpns) + ': ' + ', '.join(self.kinds))}",
+            f"vpns = [{', '.join(map(literal, vpns))}]",
             "\n[lab]",
             f"link = {{ {link} }}",
             'cpus = "split"',
         ]
         if self.link:
             lines += ["\n[[condition]]", 'name = "link"']
-            lines += [f"{key} = {_text(value)}" for key, value in self.link.items()]
+            lines += [f"{key} = {literal(value)}" for key, value in self.link.items()]
         for kind in self.kinds:
-            lines += ["\n[[measurement]]", f"kind = {_text(kind)}"]
+            lines += ["\n[[measurement]]", f"kind = {literal(kind)}"]
             measurement = catalogue.measurements.get(kind)
             if measurement is not None and "duration_s" in measurement.Parameters.model_fields:
-                lines.append(f"duration = {_text(self.duration)}")
-        lines += ["\n[plan]", f"blocks = {{ budget = {_text(self.budget)} }}"]
+                lines.append(f"duration = {literal(self.duration)}")
+        lines += ["\n[plan]", f"blocks = {{ budget = {literal(self.budget)} }}"]
         return "\n".join([*lines, ""])
-
-
-def _text(value: str) -> str:
-    """JSON's strings are TOML's; only DEL has to be escaped too."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

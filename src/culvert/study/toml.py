@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import tomllib
@@ -111,3 +112,8 @@ def _values(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
             todo += [((*here, key), item) for key, item in one.items()]
         elif isinstance(one, list):
             todo += [((*here, index), item) for index, item in enumerate(one)]
+
+
+def literal(value: Any) -> str:
+    """A string, number or truth as TOML: JSON's are TOML's, only DEL has to be escaped too."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from culvert.errors import StudyError
+from culvert.files import target
 from culvert.files.plain import read_plain
 from culvert.study.builds import BuildTable, built
 from culvert.study.shipped import find_study
-from culvert.study.toml import MOST_BYTES, read_toml
+from culvert.study.toml import MOST_BYTES, literal, read_toml
 from culvert.study.vpn_id import BASELINE
 
 UNBUILT = BuildTable(programs="/")
@@ -57,25 +57,20 @@ class Composed:
 
 def write(text: str, directory: Path) -> Path:
     """The study's file in the directory of its run."""
-    directory.mkdir(parents=True, exist_ok=True)
     file = directory / "versions.toml"
-    file.write_text(text)
+    target.write(file, text.encode())
     return file
 
 
 def to_toml(data: Mapping[str, Any]) -> str:
     """Tables of strings, numbers, truths, arrays and tables as TOML, one key of the top a line."""
-    return "".join(f"{_json(key)} = {_value(value)}\n" for key, value in data.items())
+    return "".join(f"{literal(key)} = {_value(value)}\n" for key, value in data.items())
 
 
 def _value(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_json(key)} = {_value(one)}" for key, one in value.items()) + "}"
+        pairs = (f"{literal(key)} = {_value(one)}" for key, one in value.items())
+        return "{" + ", ".join(pairs) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_value, value)) + "]"
-    return _json(value)
-
-
-def _json(value: Any) -> str:
-    """JSON's strings, numbers and truths are TOML's; only DEL has to be escaped too."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return literal(value)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from pathlib import Path
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -47,6 +46,7 @@ def bench(
     from culvert.commands.actions.run_study import run_study
     from culvert.console import out
     from culvert.errors import UsageError
+    from culvert.files.target import write
     from culvert.journal.journal import Journal
     from culvert.labs.registry import DEFAULT, lab_kind
     from culvert.run.request import RunRequest
@@ -59,16 +59,15 @@ def bench(
     kinds = [kind.strip() for kind in measure.split(",")]
     catalogue = installed_catalogue()
     text = AdHoc(vpns, kinds, time, duration, link).text(catalogue)
-    Study.parse(text, catalogue, source="culvert bench")
-    directory = directory or Path("results") / f"bench-{datetime.now():%Y%m%d-%H%M%S}"
+    study = Study.parse(text, catalogue, source="culvert bench")
+    request = RunRequest(study.name, directory, resume=False, lab=lab_kind(DEFAULT)({}), only=())
+    directory = request.directory_for(study)
     if Journal.exists(directory):
         raise UsageError(str(directory), "it already contains a journal", "choose another --out")
-    directory.mkdir(parents=True, exist_ok=True)
     file = directory / "study.toml"
-    file.write_text(text)
+    write(file, text.encode())
     if not as_json:
         out.print(text, style="dim", markup=False, highlight=False)
-    request = RunRequest(str(file), directory, resume=False, lab=lab_kind(DEFAULT)({}), only=())
-    tally = run_study(request, as_json=as_json)
+    tally = run_study(replace(request, study=str(file), directory=directory), as_json=as_json)
     if tally.exit_code:
         raise typer.Exit(tally.exit_code)
